@@ -1,0 +1,199 @@
+/** Every error this package throws on purpose. `code` is literal and stable; `message` says what happened. */
+export abstract class StoreError extends Error {
+  abstract readonly code: string
+  override get name(): string {
+    return this.constructor.name
+  }
+}
+
+/** The caller passed something the store cannot take. Nothing was changed. */
+export class InvalidInputError extends StoreError {
+  readonly code = 'INVALID_INPUT'
+  /** The name of the offending argument or field. */
+  readonly field: string
+  constructor(field: string, problem: string, options?: ErrorOptions) {
+    super(`${field} ${problem}`, options)
+    this.field = field
+  }
+}
+
+export class SessionNotFoundError extends StoreError {
+  readonly code = 'SESSION_NOT_FOUND'
+  readonly sessionId: string
+  constructor(sessionId: string, options?: ErrorOptions) {
+    super(`no session ${JSON.stringify(sessionId)}`, options)
+    this.sessionId = sessionId
+  }
+}
+
+/** A title is unique over the whole file (spec §8); `holderId` is the session that has it. */
+export class TitleConflictError extends StoreError {
+  readonly code = 'TITLE_CONFLICT'
+  readonly title: string
+  readonly holderId: string
+  constructor(title: string, holderId: string, options?: ErrorOptions) {
+    super(`title ${JSON.stringify(title)} is already in use by session ${holderId}`, options)
+    this.title = title
+    this.holderId = holderId
+  }
+}
+
+/** Another connection held the lock longer than the caller was ready to wait. Nothing was changed. */
+export class DatabaseBusyError extends StoreError {
+  readonly code = 'DATABASE_BUSY'
+  readonly waitedMs: number
+  readonly attempts: number
+  constructor(waitedMs: number, attempts: number, options?: ErrorOptions) {
+    super(
+      `the database stayed locked by another connection for ${Math.round(waitedMs)} ms (${attempts} attempts)`,
+      options,
+    )
+    this.waitedMs = waitedMs
+    this.attempts = attempts
+  }
+}
+
+export class StorageFullError extends StoreError {
+  readonly code = 'STORAGE_FULL'
+  constructor(options?: ErrorOptions) {
+    super('the disk (or the page limit of the file) is full; nothing was written', options)
+  }
+}
+
+/** The operating system refused a read, a write or a sync. */
+export class StorageIoError extends StoreError {
+  readonly code = 'STORAGE_IO'
+  readonly sqliteCode: string
+  constructor(sqliteCode: string, options?: ErrorOptions) {
+    super(`the file system failed while SQLite used the file (${sqliteCode})`, options)
+    this.sqliteCode = sqliteCode
+  }
+}
+
+/** `scope` is `index` when only a full-text index is damaged and can be rebuilt, `file` when pages are. */
+export class DatabaseCorruptError extends StoreError {
+  readonly code = 'DATABASE_CORRUPT'
+  readonly scope: 'index' | 'file'
+  constructor(scope: 'index' | 'file', detail: string, options?: ErrorOptions) {
+    super(
+      scope === 'index' ? `a full-text index is damaged: ${detail}` : `the file is damaged: ${detail}`,
+      options,
+    )
+    this.scope = scope
+  }
+}
+
+export class NotADatabaseError extends StoreError {
+  readonly code = 'NOT_A_DATABASE'
+  readonly path: string
+  constructor(path: string, options?: ErrorOptions) {
+    super(`${path} is not an SQLite database; it was left as it is`, options)
+    this.path = path
+  }
+}
+
+/** The path cannot be opened: a directory, no permission, absent although it must exist. */
+export class CannotOpenError extends StoreError {
+  readonly code = 'CANNOT_OPEN'
+  readonly path: string
+  constructor(path: string, reason: string, options?: ErrorOptions) {
+    super(`cannot open ${path}: ${reason}`, options)
+    this.path = path
+  }
+}
+
+/** The file was upgraded by a newer Hermes. It can be read, not written. */
+export class SchemaTooNewError extends StoreError {
+  readonly code = 'SCHEMA_TOO_NEW'
+  readonly version: number
+  readonly supported: number
+  constructor(version: number, supported: number, options?: ErrorOptions) {
+    super(
+      `the file is at schema version ${version}, this package writes up to version ${supported}; it was opened read-only`,
+      options,
+    )
+    this.version = version
+    this.supported = supported
+  }
+}
+
+/** `schema_version` holds something that is no version number, or the file belongs to another program. */
+export class SchemaUnreadableError extends StoreError {
+  readonly code = 'SCHEMA_UNREADABLE'
+  constructor(problem: string, options?: ErrorOptions) {
+    super(`${problem}; the file was left as it is`, options)
+  }
+}
+
+/** Opened read-only, but the file is older than the code can read. */
+export class MigrationRequiredError extends StoreError {
+  readonly code = 'MIGRATION_REQUIRED'
+  readonly version: number
+  constructor(version: number, options?: ErrorOptions) {
+    super(
+      `the file is at schema version ${version} or incomplete; open it once for writing to upgrade it`,
+      options,
+    )
+    this.version = version
+  }
+}
+
+/** A migration step failed. All steps were rolled back together. */
+export class MigrationFailedError extends StoreError {
+  readonly code = 'MIGRATION_FAILED'
+  readonly step: string
+  constructor(step: string, options?: ErrorOptions) {
+    super(`migration ${step} failed; the file is as it was before`, options)
+    this.step = step
+  }
+}
+
+/** A write was asked of a store that was opened read-only, or of a file nobody may write. */
+export class ReadonlyError extends StoreError {
+  readonly code = 'READONLY'
+  constructor(detail = 'the store was opened read-only', options?: ErrorOptions) {
+    super(detail, options)
+  }
+}
+
+export class StoreClosedError extends StoreError {
+  readonly code = 'STORE_CLOSED'
+  constructor(options?: ErrorOptions) {
+    super('the store is closed', options)
+  }
+}
+
+/** The outer store was used inside a transaction callback, or a transaction after it ended. */
+export class TransactionMisuseError extends StoreError {
+  readonly code = 'TRANSACTION_MISUSE'
+  constructor(problem: string, options?: ErrorOptions) {
+    super(problem, options)
+  }
+}
+
+/** A rule the database itself enforces was broken; `sqliteCode` names it. Nothing was changed. */
+export class ConstraintError extends StoreError {
+  readonly code = 'CONSTRAINT'
+  readonly sqliteCode: string
+  constructor(sqliteCode: string, detail: string, options?: ErrorOptions) {
+    super(`the database refused the change: ${detail}`, options)
+    this.sqliteCode = sqliteCode
+  }
+}
+
+/** An SQLite error with no class of its own here. */
+export class DatabaseError extends StoreError {
+  readonly code = 'DATABASE'
+  readonly sqliteCode: string
+  constructor(sqliteCode: string, detail: string, options?: ErrorOptions) {
+    super(`${detail} (${sqliteCode})`, options)
+    this.sqliteCode = sqliteCode
+  }
+}
+
+export class UnsupportedRuntimeError extends StoreError {
+  readonly code = 'UNSUPPORTED_RUNTIME'
+  constructor(found: string, needed: string, options?: ErrorOptions) {
+    super(`hermes-session-store needs Node.js ${needed} or newer; this is ${found}`, options)
+  }
+}

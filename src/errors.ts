@@ -76,7 +76,9 @@ export class DatabaseCorruptError extends StoreError {
   readonly scope: 'index' | 'file'
   constructor(scope: 'index' | 'file', detail: string, options?: ErrorOptions) {
     super(
-      scope === 'index' ? `a full-text index is damaged: ${detail}` : `the file is damaged: ${detail}`,
+      scope === 'index'
+        ? `a full-text index is damaged: ${detail}`
+        : `the file is damaged: ${detail}`,
       options,
     )
     this.scope = scope

@@ -1,0 +1,96 @@
+import SqliteDatabase from 'better-sqlite3'
+import type { Database as RawConnection } from 'better-sqlite3'
+
+import { DatabaseError } from '../errors.ts'
+import type { Logger } from './logger.ts'
+import { sqliteCode } from './sqlite-errors.ts'
+import { StatementCache } from './statement-cache.ts'
+
+export type Synchronous = 'FULL' | 'NORMAL'
+
+/** One open connection with its prepared statements. */
+export interface Connection {
+  readonly raw: RawConnection
+  readonly statements: StatementCache
+}
+
+/**
+ * How long the driver itself waits for a lock, standing still in the event loop. Short for the
+ * writer, whose waiting is done by awaited retries; longer for readers, who only ever wait for a
+ * crash recovery to end.
+ */
+const WRITER_TIMEOUT_MS = 5
+const READER_TIMEOUT_MS = 50
+
+const JOURNAL_SIZE_LIMIT = 64 * 1024 * 1024
+
+/** Opens a read-only connection; the file must exist. Nothing in the file changes. */
+export function connectReader(path: string): Connection {
+  const raw = new SqliteDatabase(path, {
+    readonly: true,
+    fileMustExist: true,
+    timeout: READER_TIMEOUT_MS,
+  })
+  return { raw, statements: new StatementCache(raw) }
+}
+
+/** Opens the writing connection and sets its pragmas; the journal mode is `enableWal`'s matter. */
+export function connectWriter(path: string, synchronous: Synchronous): Connection {
+  const raw = new SqliteDatabase(path, { fileMustExist: true, timeout: WRITER_TIMEOUT_MS })
+  try {
+    setPragma(raw, 'foreign_keys', 'ON', 1)
+    // The driver's build would use NORMAL in WAL mode; the Python agent has FULL.
+    setPragma(raw, 'synchronous', synchronous, synchronous === 'FULL' ? 2 : 1)
+    setPragma(raw, 'journal_size_limit', String(JOURNAL_SIZE_LIMIT), JOURNAL_SIZE_LIMIT)
+  } catch (error) {
+    raw.close()
+    throw error
+  }
+  return { raw, statements: new StatementCache(raw) }
+}
+
+function setPragma(raw: RawConnection, name: string, value: string, expected: number): void {
+  raw.pragma(`${name} = ${value}`)
+  const actual = raw.pragma(name, { simple: true })
+  if (actual !== expected) {
+    throw new DatabaseError('SQLITE_ERROR', `PRAGMA ${name} stayed ${String(actual)}`)
+  }
+}
+
+const warnedPaths = new Set<string>()
+
+/**
+ * Puts the file into WAL mode, or, where its file system cannot carry WAL, into DELETE mode with
+ * one warning per file and process (spec §18). A file that is in WAL mode already stays in it.
+ */
+export function enableWal(connection: Connection, path: string, logger: Logger): 'wal' | 'delete' {
+  const { raw } = connection
+  if (journalMode(raw) === 'wal') return 'wal'
+  let cause: unknown
+  try {
+    raw.pragma('journal_mode = WAL')
+  } catch (error) {
+    if (!cannotCarryWal(error)) throw error
+    cause = error
+  }
+  // SQLite may also refuse without an error; only the mode it reports counts.
+  if (cause === undefined && journalMode(raw) === 'wal') return 'wal'
+  raw.pragma('journal_mode = DELETE')
+  if (!warnedPaths.has(path)) {
+    warnedPaths.add(path)
+    logger.warn(
+      { path, cause },
+      'this file system cannot carry WAL (NFS, SMB or FUSE?); using the rollback journal: readers and writers will wait for each other',
+    )
+  }
+  return 'delete'
+}
+
+function journalMode(raw: RawConnection): unknown {
+  return raw.pragma('journal_mode', { simple: true })
+}
+
+function cannotCarryWal(error: unknown): boolean {
+  if (sqliteCode(error) === undefined) return false
+  return /locking protocol|not authorized|disk i\/o error/i.test((error as Error).message)
+}

@@ -1,0 +1,211 @@
+import {
+  SqliteAdapter,
+  SqliteIntrospector,
+  SqliteQueryCompiler,
+  type CompiledQuery,
+  type DatabaseConnection,
+  type Dialect,
+  type Driver,
+  type Kysely,
+  type QueryResult,
+  type TransactionSettings,
+} from 'kysely'
+
+import { TransactionMisuseError } from '../errors.ts'
+import type { Connection } from './connection.ts'
+
+/** What the dialect needs from its surroundings. */
+export interface ConnectionSource {
+  /** The connection for single statements. */
+  readonly shared: () => Connection
+  /**
+   * A connection of its own for what spans several statements: a transaction or a stream. The
+   * writer gives its only one and is handed it back by `release`.
+   */
+  readonly dedicated: () => Connection
+  readonly release: (connection: Connection) => void
+  /** Runs one statement outside of a transaction; here readers wait for a busy file. */
+  readonly run: <T>(statement: () => T) => Promise<T>
+  readonly toError: (error: unknown) => unknown
+  readonly rollbackFailed: (error: unknown) => void
+}
+
+export interface DialectOptions {
+  /** The transaction a plain `transaction()` begins. */
+  readonly begin: 'begin' | 'begin immediate'
+  /** Whether queries may run while a transaction or a stream of the same instance is open. */
+  readonly concurrent: boolean
+}
+
+/** Kysely's SQLite dialect with transactional DDL and our own driver. */
+export class StoreDialect implements Dialect {
+  readonly #source: ConnectionSource
+  readonly #options: DialectOptions
+
+  constructor(source: ConnectionSource, options: DialectOptions) {
+    this.#source = source
+    this.#options = options
+  }
+
+  createDriver(): Driver {
+    return new StoreDriver(this.#source, this.#options)
+  }
+  createQueryCompiler(): SqliteQueryCompiler {
+    return new SqliteQueryCompiler()
+  }
+  createAdapter(): SqliteAdapter {
+    return new StoreAdapter(this.#options.concurrent)
+  }
+  createIntrospector(db: Kysely<unknown>): SqliteIntrospector {
+    return new SqliteIntrospector(db)
+  }
+}
+
+class StoreAdapter extends SqliteAdapter {
+  readonly #concurrent: boolean
+
+  constructor(concurrent: boolean) {
+    super()
+    this.#concurrent = concurrent
+  }
+  override get supportsMultipleConnections(): boolean {
+    return this.#concurrent
+  }
+  /** SQLite's DDL is transactional, FTS5 tables and triggers included. */
+  override get supportsTransactionalDdl(): boolean {
+    return true
+  }
+}
+
+class StoreDriver implements Driver {
+  readonly #source: ConnectionSource
+  readonly #begin: DialectOptions['begin']
+
+  constructor(source: ConnectionSource, options: DialectOptions) {
+    this.#source = source
+    this.#begin = options.begin
+  }
+
+  async init(): Promise<void> {}
+  async destroy(): Promise<void> {}
+
+  async acquireConnection(): Promise<DatabaseConnection> {
+    // Fails here, not in the first statement, when the store is closed.
+    this.#source.shared()
+    return new Lease(this.#source)
+  }
+  async releaseConnection(lease: DatabaseConnection): Promise<void> {
+    asLease(lease).end()
+  }
+  async beginTransaction(lease: DatabaseConnection, settings: TransactionSettings): Promise<void> {
+    asLease(lease).begin(settings.accessMode === 'read only' ? 'begin' : this.#begin)
+  }
+  async commitTransaction(lease: DatabaseConnection): Promise<void> {
+    asLease(lease).control('commit')
+  }
+  async rollbackTransaction(lease: DatabaseConnection): Promise<void> {
+    asLease(lease).rollback()
+  }
+  async savepoint(lease: DatabaseConnection, name: string): Promise<void> {
+    asLease(lease).control(`savepoint ${quoted(name)}`)
+  }
+  async rollbackToSavepoint(lease: DatabaseConnection, name: string): Promise<void> {
+    asLease(lease).control(`rollback to ${quoted(name)}`)
+  }
+  async releaseSavepoint(lease: DatabaseConnection, name: string): Promise<void> {
+    asLease(lease).control(`release ${quoted(name)}`)
+  }
+}
+
+/** One caller's use of a connection, from acquire to release. A statement after that is refused. */
+class Lease implements DatabaseConnection {
+  readonly #source: ConnectionSource
+  #own: Connection | undefined
+  #ended = false
+
+  constructor(source: ConnectionSource) {
+    this.#source = source
+  }
+
+  async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
+    this.#assertOpen()
+    try {
+      return this.#own
+        ? execute<R>(this.#own, query)
+        : await this.#source.run(() => execute<R>(this.#source.shared(), query))
+    } catch (error) {
+      throw this.#source.toError(error)
+    }
+  }
+
+  async *streamQuery<R>(query: CompiledQuery): AsyncIterableIterator<QueryResult<R>> {
+    this.#assertOpen()
+    const owned = this.#own
+    const connection = owned ?? this.#source.dedicated()
+    try {
+      // Not from the cache: a statement cannot be shared while it iterates.
+      const rows = connection.raw.prepare(query.sql).iterate(query.parameters)
+      for (const row of rows) yield { rows: [row as R] }
+    } catch (error) {
+      throw this.#source.toError(error)
+    } finally {
+      if (!owned) this.#source.release(connection)
+    }
+  }
+
+  begin(command: string): void {
+    this.#own = this.#source.dedicated()
+    this.control(command)
+  }
+
+  control(command: string): void {
+    if (!this.#own) throw new TransactionMisuseError(`${command} outside of a transaction`)
+    try {
+      this.#own.statements.get(command).run()
+    } catch (error) {
+      throw this.#source.toError(error)
+    }
+  }
+
+  /**
+   * SQLite rolls back by itself on some errors (a full disk). Whatever the rollback says, the error
+   * that led to it is the one the caller must see.
+   */
+  rollback(): void {
+    if (!this.#own?.raw.inTransaction) return
+    try {
+      this.#own.raw.exec('rollback')
+    } catch (error) {
+      this.#source.rollbackFailed(error)
+    }
+  }
+
+  end(): void {
+    this.#ended = true
+    if (!this.#own) return
+    this.#source.release(this.#own)
+    this.#own = undefined
+  }
+
+  #assertOpen(): void {
+    if (!this.#ended) return
+    throw new TransactionMisuseError(
+      'a query was started after its transaction had ended; await every query inside the callback',
+    )
+  }
+}
+
+function execute<R>(connection: Connection, query: CompiledQuery): QueryResult<R> {
+  const statement = connection.statements.get(query.sql)
+  if (statement.reader) return { rows: statement.all(query.parameters) as R[] }
+  const { changes, lastInsertRowid } = statement.run(query.parameters)
+  return { rows: [], numAffectedRows: BigInt(changes), insertId: BigInt(lastInsertRowid) }
+}
+
+function asLease(connection: DatabaseConnection): Lease {
+  return connection as Lease
+}
+
+function quoted(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`
+}

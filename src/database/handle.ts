@@ -1,0 +1,51 @@
+import { sql, type Kysely, type Transaction } from 'kysely'
+
+import type { Database } from '../schema/database.ts'
+
+/** What a repository works on: the whole store, or one open transaction of it. */
+export interface Handle {
+  readonly read: Kysely<Database>
+  /** Everything `change` does is stored, or nothing of it. It may run more than once. */
+  write<T>(change: (trx: Transaction<Database>) => Promise<T>): Promise<T>
+}
+
+/**
+ * The handle inside an open transaction. Each write is a savepoint of its own, so that a caller who
+ * catches its error finds nothing half done; one after the other, because savepoints nest.
+ */
+export class TransactionHandle implements Handle {
+  readonly read: Transaction<Database>
+  #last: Promise<unknown> = Promise.resolve()
+
+  constructor(trx: Transaction<Database>) {
+    this.read = trx
+  }
+
+  async write<T>(change: (trx: Transaction<Database>) => Promise<T>): Promise<T> {
+    const turn = this.#last.then(() => this.#inSavepoint(change))
+    this.#last = turn.catch(() => {})
+    return turn
+  }
+
+  async #inSavepoint<T>(change: (trx: Transaction<Database>) => Promise<T>): Promise<T> {
+    await sql`savepoint repository_write`.execute(this.read)
+    try {
+      const result = await change(this.read)
+      await sql`release repository_write`.execute(this.read)
+      return result
+    } catch (error) {
+      await this.#undo()
+      throw error
+    }
+  }
+
+  async #undo(): Promise<void> {
+    try {
+      await sql`rollback to repository_write`.execute(this.read)
+      await sql`release repository_write`.execute(this.read)
+    } catch {
+      // SQLite has already rolled the whole transaction back (a full disk); the caller must see why,
+      // not that the savepoint is gone.
+    }
+  }
+}

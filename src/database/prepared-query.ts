@@ -1,0 +1,72 @@
+import {
+  DummyDriver,
+  Kysely,
+  SqliteAdapter,
+  SqliteIntrospector,
+  SqliteQueryCompiler,
+  type Compilable,
+  type CompiledQuery,
+  type QueryResult,
+} from 'kysely'
+
+import type { Database } from '../schema/database.ts'
+
+/** Stands for a value while a query is built once; replaced at each run. */
+class Hole {
+  readonly name: string
+  constructor(name: string) {
+    this.name = name
+  }
+}
+
+/** A query that was built and compiled once and is run with new values each time. */
+export interface PreparedQuery<P extends object, R> {
+  all(db: Kysely<Database>, params: P): Promise<R[]>
+  first(db: Kysely<Database>, params: P): Promise<R | undefined>
+  /** For what returns no rows; `insertId` and `numAffectedRows` are in the result. */
+  run(db: Kysely<Database>, params: P): Promise<QueryResult<R>>
+}
+
+const compiler = new Kysely<Database>({
+  dialect: {
+    createDriver: () => new DummyDriver(),
+    createAdapter: () => new SqliteAdapter(),
+    createIntrospector: (db) => new SqliteIntrospector(db),
+    createQueryCompiler: () => new SqliteQueryCompiler(),
+  },
+})
+
+/**
+ * Declares a query for a hot path: building and compiling costs more than most of them take to run.
+ * Use as `prepare<{ id: string }>()((db, p) => db.selectFrom(…).where('id', '=', p.id))`. `build` runs
+ * once, at first use, so it must not look at the values in `p`: they are not there yet.
+ */
+export function prepare<P extends object>() {
+  return <R>(build: (db: Kysely<Database>, p: P) => Compilable<R>): PreparedQuery<P, R> => {
+    let compiled: CompiledQuery<R> | undefined
+    const bind = (params: P): CompiledQuery<R> => {
+      compiled ??= build(compiler, holes<P>()).compile()
+      return { ...compiled, parameters: compiled.parameters.map((value) => fill(value, params)) }
+    }
+    return {
+      async all(db, params) {
+        return (await db.executeQuery(bind(params))).rows
+      },
+      async first(db, params) {
+        return (await db.executeQuery(bind(params))).rows[0]
+      },
+      run(db, params) {
+        return db.executeQuery(bind(params))
+      },
+    }
+  }
+}
+
+/** Any property read from it is a hole of that name. */
+function holes<P extends object>(): P {
+  return new Proxy({}, { get: (_, name) => new Hole(String(name)) }) as P
+}
+
+function fill(value: unknown, params: object): unknown {
+  return value instanceof Hole ? (params as Record<string, unknown>)[value.name] : value
+}

@@ -1,0 +1,80 @@
+import SqliteDatabase from 'better-sqlite3'
+
+import {
+  CannotOpenError,
+  ConstraintError,
+  DatabaseCorruptError,
+  DatabaseError,
+  InvalidInputError,
+  NotADatabaseError,
+  ReadonlyError,
+  StorageFullError,
+  StorageIoError,
+} from '../errors.ts'
+
+/** The SQLite result code of a driver error, for example `SQLITE_BUSY_SNAPSHOT`. */
+export function sqliteCode(error: unknown): string | undefined {
+  return error instanceof SqliteDatabase.SqliteError ? error.code : undefined
+}
+
+/** Whether another connection's lock is the cause, so that trying again can help. */
+export function isBusy(error: unknown): boolean {
+  const code = sqliteCode(error)
+  return code !== undefined && (code.startsWith('SQLITE_BUSY') || code.startsWith('SQLITE_LOCKED'))
+}
+
+/**
+ * The typed error for a driver error. Busy errors come back as they are: whether they are final is
+ * for the retry to say. What the driver did not throw comes back as it is, too.
+ */
+export function toStoreError(error: unknown, path: string): unknown {
+  const code = sqliteCode(error)
+  const cause = { cause: error }
+  if (code === undefined) return isBindError(error) ? bindError(error as Error) : error
+  if (isBusy(error)) return error
+  const message = (error as Error).message
+  if (code === 'SQLITE_CORRUPT_VTAB') return new DatabaseCorruptError('index', message, cause)
+  switch (primaryCode(code)) {
+    case 'SQLITE_FULL':
+      return new StorageFullError(cause)
+    case 'SQLITE_IOERR':
+      return new StorageIoError(code, cause)
+    case 'SQLITE_CORRUPT':
+      return new DatabaseCorruptError('file', message, cause)
+    case 'SQLITE_NOTADB':
+      return new NotADatabaseError(path, cause)
+    case 'SQLITE_READONLY':
+      return new ReadonlyError(readonlyReason(code), cause)
+    case 'SQLITE_CANTOPEN':
+      return new CannotOpenError(path, message, cause)
+    case 'SQLITE_CONSTRAINT':
+      return new ConstraintError(code, message, cause)
+    case 'SQLITE_PERM':
+    case 'SQLITE_AUTH':
+      return new CannotOpenError(path, message, cause)
+    default:
+      return new DatabaseError(code, message, cause)
+  }
+}
+
+/** `SQLITE_IOERR_WRITE` → `SQLITE_IOERR`. */
+function primaryCode(code: string): string {
+  const second = code.indexOf('_', 'SQLITE_'.length)
+  return second === -1 ? code : code.slice(0, second)
+}
+
+function readonlyReason(code: string): string {
+  if (code === 'SQLITE_READONLY_DBMOVED') return 'the file was moved or deleted while it was open'
+  return 'the file or its folder cannot be written'
+}
+
+function isBindError(error: unknown): boolean {
+  return (
+    (error instanceof TypeError && /can only bind|NumberOption|bind/.test(error.message)) ||
+    (error instanceof RangeError && /parameter|BigInt|bind|too large/i.test(error.message))
+  )
+}
+
+function bindError(error: Error): InvalidInputError {
+  return new InvalidInputError('value', `cannot be stored: ${error.message}`, { cause: error })
+}

@@ -1,0 +1,184 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+
+import { Kysely, type Transaction } from 'kysely'
+
+import { ReadonlyError, StoreClosedError, TransactionMisuseError } from '../errors.ts'
+import type { StoreError } from '../errors.ts'
+import type { Database } from '../schema/database.ts'
+import { withBusyRetry, type RetryPolicy } from './busy-retry.ts'
+import { connectReader, type Connection } from './connection.ts'
+import { StoreDialect, type ConnectionSource } from './dialect.ts'
+import type { Logger } from './logger.ts'
+import { toStoreError } from './sqlite-errors.ts'
+
+const CHECKPOINT_EVERY_WRITES = 50
+const IDLE_READERS = 2
+
+export interface StoreDatabaseParts {
+  readonly path: string
+  readonly reader: Connection
+  /** Absent in a read-only store; `refusal` then says why. */
+  readonly writer: Connection | undefined
+  readonly refusal: (() => StoreError) | undefined
+  readonly retry: RetryPolicy
+  readonly logger: Logger
+}
+
+/** Marks the flow of a write callback, so that the outer store can tell it is called from inside. */
+interface WriteScope {
+  active: boolean
+}
+
+/**
+ * One open state.db: a reader beside a writer, so that a read never waits for a write. Everything
+ * that changes the file goes through `write`.
+ */
+export class StoreDatabase {
+  readonly path: string
+  readonly read: Kysely<Database>
+  readonly #parts: StoreDatabaseParts
+  readonly #writeSide: Kysely<Database> | undefined
+  readonly #scope = new AsyncLocalStorage<WriteScope>()
+  readonly #idleReaders: Connection[] = []
+  readonly #lentReaders = new Set<Connection>()
+  #lastWrite: Promise<unknown> = Promise.resolve()
+  #writes = 0
+  #closing: Promise<void> | undefined
+  #closed = false
+
+  constructor(parts: StoreDatabaseParts) {
+    this.path = parts.path
+    this.#parts = parts
+    this.read = new Kysely({
+      dialect: new StoreDialect(this.#readSource(), { begin: 'begin', concurrent: true }),
+    })
+    if (parts.writer) {
+      const source = this.#writeSource(parts.writer)
+      this.#writeSide = new Kysely({
+        dialect: new StoreDialect(source, { begin: 'begin immediate', concurrent: false }),
+      })
+    }
+  }
+
+  /**
+   * Runs `change` in one `begin immediate` transaction, after the writes asked for before it. The
+   * whole of it runs again when another connection's lock is in the way, so it must do nothing but
+   * await queries on the transaction it is given.
+   * @throws {DatabaseBusyError} when the lock stayed taken for longer than the store's patience.
+   * @throws {ReadonlyError | SchemaTooNewError} when the store cannot write.
+   * @throws {StoreClosedError} after `close()`.
+   * @throws {TransactionMisuseError} when called from inside another write of this store.
+   */
+  async write<T>(change: (trx: Transaction<Database>) => Promise<T>): Promise<T> {
+    this.#assertOutside('a write')
+    if (this.#closing) throw new StoreClosedError()
+    const db = this.#writeSide
+    if (!db) throw this.#parts.refusal?.() ?? new ReadonlyError()
+    const turn = this.#lastWrite.then(() => this.#transact(db, change))
+    // The next write must take its turn whether this one succeeds or not.
+    this.#lastWrite = turn.catch(() => {})
+    return turn
+  }
+
+  /** Waits for the writes already asked for, then closes every connection. Safe to call twice. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close()
+    return this.#closing
+  }
+
+  async #transact<T>(
+    db: Kysely<Database>,
+    change: (trx: Transaction<Database>) => Promise<T>,
+  ): Promise<T> {
+    const result = await withBusyRetry(this.#parts.retry, async () => {
+      const scope: WriteScope = { active: true }
+      try {
+        return await this.#scope.run(scope, () => db.transaction().execute(change))
+      } finally {
+        scope.active = false
+      }
+    })
+    this.#writes += 1
+    if (this.#writes % CHECKPOINT_EVERY_WRITES === 0) this.#checkpoint()
+    return result
+  }
+
+  /** PASSIVE: never waits for readers. Whatever it cannot copy now, a later one will. */
+  #checkpoint(): void {
+    try {
+      this.#parts.writer?.raw.pragma('wal_checkpoint(PASSIVE)')
+    } catch (error) {
+      this.#parts.logger.debug({ err: error }, 'checkpoint skipped')
+    }
+  }
+
+  async #close(): Promise<void> {
+    this.#assertOutside('close()')
+    await this.#lastWrite
+    this.#closed = true
+    this.#checkpoint()
+    for (const reader of [this.#parts.reader, ...this.#idleReaders, ...this.#lentReaders]) {
+      reader.raw.close()
+    }
+    // Last, so that SQLite folds the WAL into the file and removes it.
+    this.#parts.writer?.raw.close()
+  }
+
+  #assertOutside(what: string): void {
+    if (!this.#scope.getStore()?.active) return
+    throw new TransactionMisuseError(
+      `${what} on the store itself was asked for inside a transaction; use the transaction's own handle`,
+    )
+  }
+
+  #readSource(): ConnectionSource {
+    const { path, reader, retry } = this.#parts
+    const assertUsable = (): void => {
+      if (this.#closed) throw new StoreClosedError()
+      this.#assertOutside('a query')
+    }
+    return {
+      shared: () => {
+        assertUsable()
+        return reader
+      },
+      dedicated: () => {
+        assertUsable()
+        const connection = this.#idleReaders.pop() ?? connectReader(path)
+        this.#lentReaders.add(connection)
+        return connection
+      },
+      release: (connection) => {
+        this.#lentReaders.delete(connection)
+        if (this.#closed || this.#idleReaders.length >= IDLE_READERS) connection.raw.close()
+        else this.#idleReaders.push(connection)
+      },
+      run: (statement) => withBusyRetry(retry, statement),
+      toError: (error) => this.#readError(error),
+      rollbackFailed: (error) => this.#rollbackFailed(error),
+    }
+  }
+
+  #writeSource(writer: Connection): ConnectionSource {
+    return {
+      shared: () => writer,
+      dedicated: () => writer,
+      release: () => {},
+      run: async (statement) => statement(),
+      toError: (error) => toStoreError(error, this.path),
+      rollbackFailed: (error) => this.#rollbackFailed(error),
+    }
+  }
+
+  #readError(error: unknown): unknown {
+    const typed = toStoreError(error, this.path)
+    if (!(typed instanceof ReadonlyError)) return typed
+    return new ReadonlyError('store.db only reads; write through store.transaction()', {
+      cause: error,
+    })
+  }
+
+  #rollbackFailed(error: unknown): void {
+    this.#parts.logger.error({ err: error, path: this.path }, 'rollback failed')
+  }
+}

@@ -1,0 +1,34 @@
+// First, before anything loads the native driver.
+import './runtime-check.ts'
+
+export type { RetryOptions } from './database/busy-retry.ts'
+export type { Synchronous } from './database/connection.ts'
+export { defaultStatePath } from './database/files.ts'
+export type { Logger } from './database/logger.ts'
+export {
+  CannotOpenError,
+  ConstraintError,
+  DatabaseBusyError,
+  DatabaseCorruptError,
+  DatabaseError,
+  InvalidInputError,
+  MigrationFailedError,
+  MigrationRequiredError,
+  NotADatabaseError,
+  ReadonlyError,
+  SchemaTooNewError,
+  SchemaUnreadableError,
+  SessionNotFoundError,
+  StorageFullError,
+  StorageIoError,
+  StoreClosedError,
+  StoreError,
+  TitleConflictError,
+  TransactionMisuseError,
+  UnsupportedRuntimeError,
+} from './errors.ts'
+export type { MigrationEvent, OnProgress } from './migrations/runner.ts'
+export type { SchemaState } from './migrations/schema-state.ts'
+export type { Database } from './schema/database.ts'
+export { openStore, Store } from './store.ts'
+export type { OpenStoreOptions, Repositories, StoreTransaction } from './store.ts'

@@ -2,6 +2,7 @@ import type { APIMessage } from 'discord.js'
 import { Recorder } from './changes.ts'
 import { DiscordApiError } from './discord-world.ts'
 import type { DiscordWorld } from './discord-world.ts'
+import { untilGone } from './local-server.ts'
 import type { LocalRequest, LocalResponse } from './local-server.ts'
 
 /** A request that changed something. */
@@ -33,13 +34,18 @@ interface MessageBody {
   attachments?: unknown[]
 }
 
+const SPEAKING = /\/messages(?:\/[^/]+)?$|\/callback$|^\/webhooks\//
+
 type Handler = (ids: string[], body: unknown, request: LocalRequest) => unknown
 
 /** The HTTP side: the routes a chat bot uses, each with Discord's own checks. */
 export class DiscordRest {
   readonly calls = new Recorder<DiscordCall>()
   readonly interactions = new Map<string, DiscordInteraction>()
+  /** What the next attempts to say something meet. */
   readonly failures: DiscordApiError[] = []
+  /** Whether the next attempt to say something stays unanswered. */
+  holding = false
   readonly #world: DiscordWorld
   readonly #token: string
   readonly #dispatch: (t: string, d: object) => void
@@ -57,7 +63,7 @@ export class DiscordRest {
     this.#gatewayUrl = gatewayUrl
   }
 
-  answer(request: LocalRequest): LocalResponse {
+  async answer(request: LocalRequest): Promise<LocalResponse> {
     try {
       const path = request.path.replace(/^\/api\/v10/, '')
       for (const [method, pattern, handle] of this.#routes) {
@@ -66,9 +72,14 @@ export class DiscordRest {
         const carriesToken = path.startsWith('/interactions/') || path.startsWith('/webhooks/')
         if (!carriesToken && request.headers.authorization !== `Bot ${this.#token}`)
           throw new DiscordApiError(401, 0, '401: Unauthorized')
-        const failure = method === 'GET' ? undefined : this.failures.shift()
+        const speaks = method !== 'GET' && SPEAKING.test(path)
+        const failure = speaks ? this.failures.shift() : undefined
         if (failure !== undefined) throw failure
         const result = handle(ids.slice(1), withoutForm(request.body), request)
+        if (speaks && this.holding) {
+          this.holding = false
+          await untilGone(request.gone)
+        }
         return result === undefined ? { status: 204 } : { status: 200, body: result }
       }
       throw new DiscordApiError(404, 0, '404: Not Found')

@@ -2,7 +2,7 @@ import type { Update, UserFromGetMe } from 'grammy/types'
 import { BotApiChats, BotApiError } from './bot-api-chats.ts'
 import type { IncomingMessage, OutgoingMessage } from './bot-api-chats.ts'
 import { Recorder } from './changes.ts'
-import { startLocalServer } from './local-server.ts'
+import { startLocalServer, untilGone } from './local-server.ts'
 import type { LocalRequest, LocalResponse, LocalServer } from './local-server.ts'
 import { UpdateQueue } from './update-queue.ts'
 
@@ -40,6 +40,7 @@ export class FakeBotApi {
   readonly #updates = new UpdateQueue()
   readonly #calls = new Recorder<BotApiCall>()
   readonly #failures = new Map<string, BotApiError[]>()
+  readonly #held = new Set<string>()
   #server: LocalServer | undefined
 
   constructor(token: string, username: string) {
@@ -117,6 +118,11 @@ export class FakeBotApi {
     ])
   }
 
+  /** Carries out the next call of the method but never answers it: the moment between sending and knowing. */
+  holdNext(method: string): void {
+    this.#held.add(method)
+  }
+
   async close(): Promise<void> {
     await this.#server?.close()
     this.#updates.acknowledgeAll()
@@ -139,6 +145,7 @@ export class FakeBotApi {
       if (failure !== undefined) throw failure
       const result = await this.#call(method, payload, request.gone)
       if (method !== 'getUpdates') this.#calls.add({ method, payload, result })
+      if (this.#held.delete(method)) await untilGone(request.gone)
       return { status: 200, body: { ok: true, result } }
     } catch (error) {
       if (!(error instanceof BotApiError)) throw error

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { test } from 'node:test'
 import { Client, Events, GatewayIntentBits, Partials } from 'discord.js'
-import type { APIMessage, ChatInputCommandInteraction, Message } from 'discord.js'
+import type { APIMessage, ChatInputCommandInteraction, ClientOptions, Message } from 'discord.js'
 import { WebSocket } from 'ws'
 import { Recorder } from './changes.ts'
 import { startFakeDiscord } from './fake-discord.ts'
@@ -119,8 +119,8 @@ test('the bot edits, deletes, types, and meets refusals', async () => {
   const channel = await bot.client.channels.fetch(discord.channelId)
   assert(channel?.isSendable())
 
-  await channel.sendTyping()
   discord.failNext({ status: 403, code: 50013, message: 'Missing Permissions' })
+  await channel.sendTyping()
   await assert.rejects(channel.send('refused'), { code: 50013 })
   const message = await channel.send({ content: 'one', nonce: 'n1', enforceNonce: true })
   const again = await channel.send({ content: 'one', nonce: 'n1', enforceNonce: true })
@@ -133,6 +133,19 @@ test('the bot edits, deletes, types, and meets refusals', async () => {
     discord.sent.map(({ kind }) => kind),
     ['typing', 'message', 'edit', 'delete'],
   )
+})
+
+test('a held post is carried out but never confirmed', async () => {
+  await using discord = await startFakeDiscord()
+  await using bot = await logIn(discord, { rest: { timeout: 300, retries: 0 } })
+  const channel = await bot.client.channels.fetch(discord.channelId)
+  assert(channel?.isSendable())
+
+  discord.holdNext()
+  await assert.rejects(channel.send('dark'), { name: 'AbortError' })
+  const echo = await bot.seen.next(({ text }) => text === 'dark')
+
+  assert.equal(echo.message?.author.id, discord.botId)
 })
 
 test('a client with a wrong token is turned away by both sides', async () => {
@@ -155,7 +168,7 @@ test('a client with a wrong token is turned away by both sides', async () => {
 
 test('without the MessageContent intent guild messages come empty', async () => {
   await using discord = await startFakeDiscord()
-  await using bot = await logIn(discord, [Guilds, GuildMessages])
+  await using bot = await logIn(discord, { intents: [Guilds, GuildMessages] })
 
   const pushed = discord.pushMessage({ authorId: '900000000000000001', content: 'secret' })
 
@@ -183,11 +196,16 @@ async function answer(command: ChatInputCommandInteraction): Promise<void> {
 
 async function logIn(
   discord: FakeDiscord,
-  intents: GatewayIntentBits[] = [Guilds, GuildMessages, DirectMessages, MessageContent],
+  options: Partial<ClientOptions> = {},
 ): Promise<AsyncDisposable & { client: Client; seen: Recorder<Seen> }> {
   const seen = new Recorder<Seen>()
   const partials = [Partials.Channel, Partials.Message]
-  const client = new Client({ intents, partials, rest: { api: discord.rest } })
+  const client = new Client({
+    intents: [Guilds, GuildMessages, DirectMessages, MessageContent],
+    partials,
+    ...options,
+    rest: { api: discord.rest, ...options.rest },
+  })
   client.on(Events.MessageCreate, (message) => {
     seen.add({ event: Events.MessageCreate, text: message.content, message })
   })
@@ -205,6 +223,7 @@ async function logIn(
   })
   const ready = once(client, Events.ClientReady)
   await client.login(discord.token)
+  await discord.waitForClient()
   await ready
   return {
     client,

@@ -91,10 +91,15 @@ export class FakeDiscord {
     return this.#calls.next(matches, timeoutMs, 'call to Discord')
   }
 
-  /** Refuses the next request that would change something. discord.js itself repeats one refused with a 5xx. */
+  /** Refuses the next attempt to post, edit or answer. discord.js itself repeats one refused with a 5xx. */
   failNext(failure: { status: number; code?: number; message: string; times?: number }): void {
     const error = new DiscordApiError(failure.status, failure.code ?? 0, failure.message)
     this.#rest.failures.push(...Array.from({ length: failure.times ?? 1 }, () => error))
+  }
+
+  /** Carries out the next post, edit or answer but never confirms it: the moment between sending and knowing. */
+  holdNext(): void {
+    this.#rest.holding = true
   }
 
   waitForClient(timeoutMs?: number): Promise<void> {

@@ -51,6 +51,14 @@ export async function startLocalServer(
   }
 }
 
+/** Resolves when the client hangs up. */
+export function untilGone(gone: AbortSignal): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  if (gone.aborted) resolve()
+  gone.addEventListener('abort', () => resolve(), { once: true })
+  return promise
+}
+
 async function serve(
   request: IncomingMessage,
   response: ServerResponse,

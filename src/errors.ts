@@ -38,18 +38,33 @@ export class TitleConflictError extends StoreError {
   }
 }
 
+/** The process that holds the file's write lock, where the system tells (Linux). */
+export interface LockHolder {
+  readonly pid: number
+  /** The name of its program, when it may be read. */
+  readonly command: string | undefined
+}
+
 /** Another connection held the lock longer than the caller was ready to wait. Nothing was changed. */
 export class DatabaseBusyError extends StoreError {
   readonly code = 'DATABASE_BUSY'
   readonly waitedMs: number
   readonly attempts: number
-  constructor(waitedMs: number, attempts: number, options?: ErrorOptions) {
+  readonly holder: LockHolder | undefined
+  constructor(
+    waitedMs: number,
+    attempts: number,
+    options?: ErrorOptions & { holder?: LockHolder | undefined },
+  ) {
+    const holder = options?.holder
+    const by = holder ? `process ${holder.pid} (${holder.command ?? '?'})` : 'another connection'
     super(
-      `the database stayed locked by another connection for ${Math.round(waitedMs)} ms (${attempts} attempts)`,
+      `the database stayed locked by ${by} for ${Math.round(waitedMs)} ms (${attempts} attempts)`,
       options,
     )
     this.waitedMs = waitedMs
     this.attempts = attempts
+    this.holder = holder
   }
 }
 

@@ -16,6 +16,7 @@ import {
   resolveStatePath,
 } from './database/files.ts'
 import { TransactionHandle, type Handle } from './database/handle.ts'
+import { findLockHolder } from './database/lock-holder.ts'
 import { silentLogger, type Logger } from './database/logger.ts'
 import { toStoreError } from './database/sqlite-errors.ts'
 import { StoreDatabase, type StoreDatabaseParts } from './database/store-database.ts'
@@ -170,11 +171,12 @@ function checkedSettings(options: OpenStoreOptions) {
   if (synchronous !== 'FULL' && synchronous !== 'NORMAL') {
     throw new InvalidInputError('synchronous', `must be 'FULL' or 'NORMAL'`)
   }
+  const path = resolveStatePath(options.path)
   return {
-    path: resolveStatePath(options.path),
+    path,
     readonly: options.readonly ?? false,
     synchronous,
-    retry: retryPolicy(options.retry),
+    retry: retryPolicy(options.retry, () => findLockHolder(path)),
     onProgress: options.onProgress ?? (() => {}),
     logger: options.logger ?? silentLogger,
   } as const

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 import pRetry from 'p-retry'
 
-import { DatabaseBusyError, InvalidInputError } from '../errors.ts'
+import { DatabaseBusyError, InvalidInputError, type LockHolder } from '../errors.ts'
 import { isBusy } from './sqlite-errors.ts'
 
 /** How long a caller waits for another connection's lock. All times in milliseconds. */
@@ -24,13 +24,18 @@ export interface RetryPolicy {
   readonly maxMs: number
   readonly patienceMs: number
   readonly signal: AbortSignal | undefined
+  /** Who holds the lock, asked once when giving up. */
+  readonly findHolder: () => LockHolder | undefined
 }
 
 const DEFAULT_RETRIES = 14
 const DEFAULT_PATIENCE_MS = 20_000
 
 /** @throws {InvalidInputError} for a negative, fractional (retries) or non-finite number, or minMs > maxMs. */
-export function retryPolicy(options: RetryOptions = {}): RetryPolicy {
+export function retryPolicy(
+  options: RetryOptions = {},
+  findHolder: RetryPolicy['findHolder'] = () => undefined,
+): RetryPolicy {
   const retries = options.retries ?? DEFAULT_RETRIES
   if (!Number.isSafeInteger(retries) || retries < 0) {
     throw new InvalidInputError('retry.retries', 'must be a whole number from 0 up')
@@ -45,6 +50,7 @@ export function retryPolicy(options: RetryOptions = {}): RetryPolicy {
     maxMs,
     patienceMs: milliseconds('retry.patienceMs', patienceMs),
     signal: options.signal,
+    findHolder,
   }
 }
 
@@ -86,7 +92,10 @@ export async function withBusyRetry<T>(
     )
   } catch (error) {
     if (!isBusy(error)) throw error
-    throw new DatabaseBusyError(performance.now() - startedAt, attempts, { cause: error })
+    throw new DatabaseBusyError(performance.now() - startedAt, attempts, {
+      cause: error,
+      holder: policy.findHolder(),
+    })
   }
 }
 

@@ -10,8 +10,11 @@ import { connectReader, type Connection } from './connection.ts'
 import { StoreDialect, type ConnectionSource } from './dialect.ts'
 import type { Logger } from './logger.ts'
 import { toStoreError } from './sqlite-errors.ts'
+import { Statistics, type CommittedBatch } from './statistics.ts'
+import { WriteQueue } from './write-queue.ts'
 
 const CHECKPOINT_EVERY_WRITES = 50
+const LONG_TRANSACTION_MS = 500
 const IDLE_READERS = 2
 
 export interface StoreDatabaseParts {
@@ -37,12 +40,11 @@ export class StoreDatabase {
   readonly path: string
   readonly read: Kysely<Database>
   readonly #parts: StoreDatabaseParts
-  readonly #writeSide: Kysely<Database> | undefined
+  readonly statistics = new Statistics()
+  readonly #queue: WriteQueue | undefined
   readonly #scope = new AsyncLocalStorage<WriteScope>()
   readonly #idleReaders: Connection[] = []
-  readonly #lentReaders = new Set<Connection>()
-  #lastWrite: Promise<unknown> = Promise.resolve()
-  #writes = 0
+  #writesSinceCheckpoint = 0
   #closing: Promise<void> | undefined
   #closed = false
 
@@ -54,16 +56,28 @@ export class StoreDatabase {
     })
     if (parts.writer) {
       const source = this.#writeSource(parts.writer)
-      this.#writeSide = new Kysely({
-        dialect: new StoreDialect(source, { begin: 'begin immediate', concurrent: false }),
+      this.#queue = new WriteQueue({
+        db: new Kysely({
+          dialect: new StoreDialect(source, { begin: 'begin immediate', concurrent: false }),
+        }),
+        writer: parts.writer,
+        retry: parts.retry,
+        observer: {
+          retried: () => this.statistics.retried(),
+          committed: (batch) => this.#committed(batch),
+          failed: () => this.statistics.failed(),
+        },
+        inScope: (run) => this.#inScope(run),
       })
     }
   }
 
   /**
-   * Runs `change` in one `begin immediate` transaction, after the writes asked for before it. The
-   * whole of it runs again when another connection's lock is in the way, so it must do nothing but
-   * await queries on the transaction it is given.
+   * Stores all that `change` does, or nothing. Writes asked for at the same moment share one
+   * `begin immediate` transaction, each in a savepoint of its own, in the order they were asked for;
+   * the promise resolves after its COMMIT. `change` runs again when another connection's lock or
+   * another write's full disk was in the way, so it must do nothing but await queries on the
+   * transaction it is given.
    * @throws {DatabaseBusyError} when the lock stayed taken for longer than the store's patience.
    * @throws {ReadonlyError | SchemaTooNewError} when the store cannot write.
    * @throws {StoreClosedError} after `close()`.
@@ -72,12 +86,8 @@ export class StoreDatabase {
   async write<T>(change: (trx: Transaction<Database>) => Promise<T>): Promise<T> {
     this.#assertOutside('a write')
     if (this.#closing) throw new StoreClosedError()
-    const db = this.#writeSide
-    if (!db) throw this.#parts.refusal?.() ?? new ReadonlyError()
-    const turn = this.#lastWrite.then(() => this.#transact(db, change))
-    // The next write must take its turn whether this one succeeds or not.
-    this.#lastWrite = turn.catch(() => {})
-    return turn
+    if (!this.#queue) throw this.#parts.refusal?.() ?? new ReadonlyError()
+    return this.#queue.push(change)
   }
 
   /** Waits for the writes already asked for, then closes every connection. Safe to call twice. */
@@ -86,21 +96,27 @@ export class StoreDatabase {
     return this.#closing
   }
 
-  async #transact<T>(
-    db: Kysely<Database>,
-    change: (trx: Transaction<Database>) => Promise<T>,
-  ): Promise<T> {
-    const result = await withBusyRetry(this.#parts.retry, async () => {
-      const scope: WriteScope = { active: true }
-      try {
-        return await this.#scope.run(scope, () => db.transaction().execute(change))
-      } finally {
-        scope.active = false
-      }
-    })
-    this.#writes += 1
-    if (this.#writes % CHECKPOINT_EVERY_WRITES === 0) this.#checkpoint()
-    return result
+  async #inScope<T>(run: () => Promise<T>): Promise<T> {
+    const scope: WriteScope = { active: true }
+    try {
+      return await this.#scope.run(scope, run)
+    } finally {
+      scope.active = false
+    }
+  }
+
+  #committed(batch: CommittedBatch): void {
+    this.statistics.committed(batch)
+    if (batch.heldMs > LONG_TRANSACTION_MS) {
+      this.#parts.logger.warn(
+        { ...batch, path: this.path },
+        'a transaction held the write lock for long; the agent gives up on it after one second',
+      )
+    }
+    this.#writesSinceCheckpoint += batch.writes
+    if (this.#writesSinceCheckpoint < CHECKPOINT_EVERY_WRITES) return
+    this.#writesSinceCheckpoint = 0
+    this.#checkpoint()
   }
 
   /** PASSIVE: never waits for readers. Whatever it cannot copy now, a later one will. */
@@ -114,12 +130,11 @@ export class StoreDatabase {
 
   async #close(): Promise<void> {
     this.#assertOutside('close()')
-    await this.#lastWrite
+    await this.#queue?.idle()
     this.#closed = true
     this.#checkpoint()
-    for (const reader of [this.#parts.reader, ...this.#idleReaders, ...this.#lentReaders]) {
-      reader.raw.close()
-    }
+    // A reader that is lent to a stream or a transaction is closed when it comes back.
+    for (const reader of [this.#parts.reader, ...this.#idleReaders]) reader.raw.close()
     // Last, so that SQLite folds the WAL into the file and removes it.
     this.#parts.writer?.raw.close()
   }
@@ -144,12 +159,9 @@ export class StoreDatabase {
       },
       dedicated: () => {
         assertUsable()
-        const connection = this.#idleReaders.pop() ?? connectReader(path)
-        this.#lentReaders.add(connection)
-        return connection
+        return this.#idleReaders.pop() ?? connectReader(path)
       },
       release: (connection) => {
-        this.#lentReaders.delete(connection)
         if (this.#closed || this.#idleReaders.length >= IDLE_READERS) connection.raw.close()
         else this.#idleReaders.push(connection)
       },

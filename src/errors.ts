@@ -183,9 +183,6 @@ export class StoreClosedError extends StoreError {
 /** The outer store was used inside a transaction callback, or a transaction after it ended. */
 export class TransactionMisuseError extends StoreError {
   readonly code = 'TRANSACTION_MISUSE'
-  constructor(problem: string, options?: ErrorOptions) {
-    super(problem, options)
-  }
 }
 
 /** A rule the database itself enforces was broken; `sqliteCode` names it. Nothing was changed. */

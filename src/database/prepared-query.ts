@@ -36,6 +36,9 @@ const compiler = new Kysely<Database>({
   },
 })
 
+/** Any property read from it is a hole of that name. */
+const holes: object = new Proxy({}, { get: (_, name) => new Hole(String(name)) })
+
 /**
  * Declares a query for a hot path: building and compiling costs more than most of them take to run.
  * Use as `prepare<{ id: string }>()((db, p) => db.selectFrom(…).where('id', '=', p.id))`. `build` runs
@@ -45,7 +48,7 @@ export function prepare<P extends object>() {
   return <R>(build: (db: Kysely<Database>, p: P) => Compilable<R>): PreparedQuery<P, R> => {
     let compiled: CompiledQuery<R> | undefined
     const bind = (params: P): CompiledQuery<R> => {
-      compiled ??= build(compiler, holes<P>()).compile()
+      compiled ??= build(compiler, holes as P).compile()
       return { ...compiled, parameters: compiled.parameters.map((value) => fill(value, params)) }
     }
     return {
@@ -60,11 +63,6 @@ export function prepare<P extends object>() {
       },
     }
   }
-}
-
-/** Any property read from it is a hole of that name. */
-function holes<P extends object>(): P {
-  return new Proxy({}, { get: (_, name) => new Hole(String(name)) }) as P
 }
 
 function fill(value: unknown, params: object): unknown {

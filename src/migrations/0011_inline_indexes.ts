@@ -166,7 +166,7 @@ async function adoptColumnOrder(db: Kysely<unknown>): Promise<void> {
 async function isReordered(db: Kysely<unknown>, table: 'sessions' | 'messages'): Promise<boolean> {
   const actual = await columnsOf(db, table)
   const wanted = Array.from(bornAt11[table].matchAll(/^ {4}([a-z_]+) /gm), ([, name]) => name)
-  return actual.join() !== wanted.join() && actual.toSorted().join() === wanted.toSorted().join()
+  return actual.join() !== wanted.join() && new Set([...actual, ...wanted]).size === wanted.length
 }
 
 async function columnsOf(db: Kysely<unknown>, table: string): Promise<string[]> {

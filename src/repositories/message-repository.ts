@@ -1,9 +1,110 @@
 import type { Handle } from '../database/handle.ts'
+import { prepare } from '../database/prepared-query.ts'
+import { InvalidInputError } from '../errors.ts'
+import { nowSeconds } from '../schema/clock.ts'
+import { readConversation, type ChatMessage, type ConversationOptions } from './conversation.ts'
+import { limitOf, requireText } from './input.ts'
+import {
+  encodeMessage,
+  messageColumns,
+  toMessage,
+  type Message,
+  type NewMessage,
+} from './message-row.ts'
+import { addToCounters, insertMessages } from './message-writes.ts'
 
+export interface ListMessagesOptions {
+  /** -1, the default, is all. */
+  limit?: number
+  /** Only messages with a greater id: the last one of the page before. */
+  afterId?: number
+}
+
+const page = prepare<{ sessionId: string; afterId: number; limit: number }>()((db, p) =>
+  db
+    .selectFrom('messages')
+    .select(messageColumns)
+    .where('session_id', '=', p.sessionId)
+    .where('id', '>', p.afterId)
+    .orderBy('id')
+    .limit(p.limit),
+)
+
+const countAll = prepare<object>()((db) =>
+  db.selectFrom('messages').select((eb) => eb.fn.countAll<number>().as('count')),
+)
+const countOf = prepare<{ sessionId: string }>()((db, p) =>
+  db
+    .selectFrom('messages')
+    .select((eb) => eb.fn.countAll<number>().as('count'))
+    .where('session_id', '=', p.sessionId),
+)
+
+/** The messages of sessions (spec §11, §12). */
 export class MessageRepository {
   readonly #db: Handle
 
   constructor(db: Handle) {
     this.#db = db
   }
+
+  /**
+   * Stores one message and returns its id, which is greater than every id before it.
+   * @throws {SessionNotFoundError} when there is no such session, or the agent has pruned it.
+   */
+  async append(sessionId: string, message: NewMessage): Promise<number> {
+    const id = requireText('sessionId', sessionId)
+    const encoded = [encodeMessage(message)]
+    return this.#db.write(async (trx) => {
+      const [messageId] = await insertMessages(trx, id, encoded, nowSeconds())
+      await addToCounters(trx, id, encoded)
+      return messageId!
+    })
+  }
+
+  /**
+   * Stores all of them in order, or none, and returns their ids. Some thousand a second: the agent
+   * waits for the lock meanwhile, and gives up after 15 s.
+   * @throws {SessionNotFoundError}
+   */
+  async appendMany(sessionId: string, messages: readonly NewMessage[]): Promise<number[]> {
+    const id = requireText('sessionId', sessionId)
+    const encoded = requireList(messages).map((message, index) =>
+      encodeMessage(message, `messages[${index}].`),
+    )
+    if (encoded.length === 0) return []
+    return this.#db.write(async (trx) => {
+      const ids = await insertMessages(trx, id, encoded, nowSeconds())
+      await addToCounters(trx, id, encoded)
+      return ids
+    })
+  }
+
+  /** By id; empty when there is no such session. */
+  async list(sessionId: string, options: ListMessagesOptions = {}): Promise<Message[]> {
+    const rows = await page.all(this.#db.read, {
+      sessionId: requireText('sessionId', sessionId),
+      afterId: options.afterId ?? Number.MIN_SAFE_INTEGER,
+      limit: limitOf('limit', options.limit, -1),
+    })
+    return rows.map(toMessage)
+  }
+
+  /** The session as the chat messages a model is sent (spec §12). */
+  async conversation(sessionId: string, options: ConversationOptions = {}): Promise<ChatMessage[]> {
+    return readConversation(this.#db.read, requireText('sessionId', sessionId), options)
+  }
+
+  /** How many messages are stored, in one session or, without an id, in all. */
+  async count(sessionId?: string): Promise<number> {
+    const found = sessionId
+      ? await countOf.first(this.#db.read, { sessionId: requireText('sessionId', sessionId) })
+      : await countAll.first(this.#db.read, {})
+    return found?.count ?? 0
+  }
+}
+
+function requireList<T>(messages: readonly T[]): readonly T[] {
+  if (!Array.isArray(messages)) throw new InvalidInputError('messages', 'must be an array')
+  return messages
 }

@@ -1,0 +1,26 @@
+import { InvalidInputError } from '../errors.ts'
+import { replaceLoneSurrogates } from '../schema/python-text.ts'
+
+/** @throws {InvalidInputError} unless it is a string with something in it. */
+export function requireText(field: string, value: unknown): string {
+  if (typeof value !== 'string' || value === '') {
+    throw new InvalidInputError(field, 'must be a string that is not empty')
+  }
+  return replaceLoneSurrogates(value)
+}
+
+/** Null for absent. @throws {InvalidInputError} unless it is a string, null or undefined. */
+export function optionalText(field: string, value: unknown): string | null {
+  if (value === undefined || value === null) return null
+  if (typeof value !== 'string') throw new InvalidInputError(field, 'must be a string or null')
+  return replaceLoneSurrogates(value)
+}
+
+/** A whole number from 0 up, or -1 for all. @throws {InvalidInputError} for anything else. */
+export function limitOf(field: string, value: unknown, absent: number): number {
+  if (value === undefined) return absent
+  if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < -1) {
+    throw new InvalidInputError(field, 'must be a whole number from 0 up, or -1 for all')
+  }
+  return value
+}

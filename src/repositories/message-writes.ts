@@ -1,0 +1,115 @@
+import type { Transaction } from 'kysely'
+
+import { prepare } from '../database/prepared-query.ts'
+import { ConstraintError, SessionNotFoundError } from '../errors.ts'
+import type { Database } from '../schema/database.ts'
+import type { EncodedMessage } from './message-row.ts'
+import { pauseAfter } from './pacing.ts'
+
+type Columns = Omit<EncodedMessage, 'toolCallCount'>
+
+/** Smallest step by which the times of messages written together rise: one microsecond. */
+const TIMESTAMP_STEP = 1e-6
+
+const insert = prepare<Columns & { session_id: string; timestamp: number }>()((db, p) =>
+  db.insertInto('messages').values({
+    session_id: p.session_id,
+    role: p.role,
+    content: p.content,
+    tool_call_id: p.tool_call_id,
+    tool_calls: p.tool_calls,
+    tool_name: p.tool_name,
+    timestamp: p.timestamp,
+    token_count: p.token_count,
+    finish_reason: p.finish_reason,
+    reasoning: p.reasoning,
+    reasoning_content: p.reasoning_content,
+    reasoning_details: p.reasoning_details,
+    codex_reasoning_items: p.codex_reasoning_items,
+    codex_message_items: p.codex_message_items,
+  }),
+)
+
+const addCounts = prepare<Counts & { id: string }>()((db, p) =>
+  db
+    .updateTable('sessions')
+    .set((eb) => ({
+      message_count: eb('message_count', '+', p.messages),
+      tool_call_count: eb('tool_call_count', '+', p.toolCalls),
+    }))
+    .where('id', '=', p.id),
+)
+
+const setCounts = prepare<Counts & { id: string }>()((db, p) =>
+  db
+    .updateTable('sessions')
+    .set({ message_count: p.messages, tool_call_count: p.toolCalls })
+    .where('id', '=', p.id),
+)
+
+interface Counts {
+  readonly messages: number
+  readonly toolCalls: number
+}
+
+/**
+ * Inserts them in order and returns their ids; their times rise from `now`, so that every reader
+ * sees the order in which they were given.
+ * @throws {SessionNotFoundError}
+ */
+export async function insertMessages(
+  trx: Transaction<Database>,
+  sessionId: string,
+  messages: readonly EncodedMessage[],
+  now: number,
+): Promise<number[]> {
+  const ids: number[] = []
+  let timestamp = now
+  for (const message of messages) {
+    ids.push(await insertMessage(trx, sessionId, message, timestamp))
+    timestamp += TIMESTAMP_STEP
+    await pauseAfter(ids.length)
+  }
+  return ids
+}
+
+async function insertMessage(
+  trx: Transaction<Database>,
+  sessionId: string,
+  message: EncodedMessage,
+  timestamp: number,
+): Promise<number> {
+  try {
+    const { insertId } = await insert.run(trx, { ...message, session_id: sessionId, timestamp })
+    return Number(insertId)
+  } catch (error) {
+    if (isForeignKeyFailure(error)) throw new SessionNotFoundError(sessionId, { cause: error })
+    throw error
+  }
+}
+
+export async function addToCounters(
+  trx: Transaction<Database>,
+  sessionId: string,
+  messages: readonly EncodedMessage[],
+): Promise<void> {
+  await addCounts.run(trx, { id: sessionId, ...countsOf(messages) })
+}
+
+export async function setCounters(
+  trx: Transaction<Database>,
+  sessionId: string,
+  messages: readonly EncodedMessage[],
+): Promise<void> {
+  await setCounts.run(trx, { id: sessionId, ...countsOf(messages) })
+}
+
+function countsOf(messages: readonly EncodedMessage[]): Counts {
+  let toolCalls = 0
+  for (const message of messages) toolCalls += message.toolCallCount
+  return { messages: messages.length, toolCalls }
+}
+
+function isForeignKeyFailure(error: unknown): boolean {
+  return error instanceof ConstraintError && error.sqliteCode === 'SQLITE_CONSTRAINT_FOREIGNKEY'
+}

@@ -1,0 +1,72 @@
+import { sql, type RawBuilder, type SqlBool } from 'kysely'
+
+import { InvalidInputError } from '../errors.ts'
+import type { LikeAlternative } from './search-query.ts'
+
+/** Each takes three of SQLite's 32,766 variables. */
+const MOST_TERMS = 5000
+
+/**
+ * Whether a message `m` fits any of the alternatives, by LIKE.
+ * @throws {InvalidInputError} for more than 5,000 terms.
+ */
+export function fitsAny(alternatives: readonly LikeAlternative[]): RawBuilder<SqlBool> {
+  const unique = [...new Map(alternatives.map((one) => [JSON.stringify(one), one])).values()]
+  const terms = unique.flatMap(({ every, none }) => [...every.flat(), ...none])
+  if (terms.length > MOST_TERMS) {
+    throw new InvalidInputError('query', `has more than ${MOST_TERMS} terms`)
+  }
+  return joined('or', unique.map(fits))
+}
+
+/** Whether none of the terms occurs in a message `m`. */
+export function hasNone(terms: readonly string[]): RawBuilder<SqlBool> {
+  // Not `not`: of columns that are all null it would make null.
+  return sql<SqlBool>`${joined('or', terms.map(occurs))} is not true`
+}
+
+/**
+ * Whether each of the words, all in ASCII letters and digits, occurs in a message `m` as a word or
+ * glued to characters of a script that is written without blanks.
+ */
+export function hasGluedWords(words: readonly string[]): RawBuilder<SqlBool> {
+  const text = sql`lower(concat(' ', m.content, ' ', m.tool_name, ' ', m.tool_calls, ' '))`
+  return joined(
+    'and',
+    words.map((word) => {
+      const pattern = `*${NO_WORD}${word.toLowerCase()}${NO_WORD}*`
+      return sql<SqlBool>`${text} glob ${pattern}`
+    }),
+  )
+}
+
+/** GLOB's class of what may stand beside a word: no letter of a script that has blanks. */
+const NO_WORD = '[^0-9a-z\u00AA-\u1FFF\u2C00-\u2FFF]'
+
+function fits({ every, none }: LikeAlternative): RawBuilder<SqlBool> {
+  const wanted = joined(
+    'and',
+    every.map((group) => joined('or', [...new Set(group)].map(occurs))),
+  )
+  return none.length === 0 ? wanted : sql<SqlBool>`(${wanted} and ${hasNone(none)})`
+}
+
+function occurs(term: string): RawBuilder<SqlBool> {
+  const pattern = `%${term.replace(/[\\%_]/g, String.raw`\$&`)}%`
+  return sql<SqlBool>`(m.content like ${pattern} escape '\\'
+    or m.tool_name like ${pattern} escape '\\' or m.tool_calls like ${pattern} escape '\\')`
+}
+
+/** As a balanced tree: a chain of a thousand is more than SQLite nests. */
+function joined(
+  operator: 'and' | 'or',
+  parts: readonly RawBuilder<SqlBool>[],
+): RawBuilder<SqlBool> {
+  const [first] = parts
+  if (first === undefined) throw new Error(`nothing to join by ${operator}`)
+  if (parts.length === 1) return first
+  const half = parts.length >> 1
+  const left = joined(operator, parts.slice(0, half))
+  const right = joined(operator, parts.slice(half))
+  return sql<SqlBool>`(${left} ${sql.raw(operator)} ${right})`
+}

@@ -5,6 +5,7 @@ import {
   connectReader,
   connectWriter,
   enableWal,
+  removeEmptyWal,
   type Connection,
   type Synchronous,
 } from './database/connection.ts'
@@ -160,6 +161,7 @@ export async function openStore(options: OpenStoreOptions = {}): Promise<Store> 
     if (facts.bytes === 0 && !settings.readonly) return await openNew(settings)
     return await openExisting(settings)
   } catch (error) {
+    if (facts.exists) removeEmptyWal(path)
     throw openError(error, path)
   }
 }

@@ -1,7 +1,10 @@
+import fs from 'node:fs'
+
 import SqliteDatabase from 'better-sqlite3'
 import type { Database as RawConnection } from 'better-sqlite3'
 
 import { DatabaseError } from '../errors.ts'
+import { addIndexTablesSwitch } from './index-tables.ts'
 import type { Logger } from './logger.ts'
 import { sqliteCode } from './sqlite-errors.ts'
 import { StatementCache } from './statement-cache.ts'
@@ -34,6 +37,24 @@ export function connectReader(path: string): Connection {
   return { raw, statements: new StatementCache(raw) }
 }
 
+/**
+ * Removes the empty WAL and its index that a read-only connection leaves beside a file in WAL mode.
+ * Only a writing connection that is the last one does so as it closes, and SQLite alone can tell
+ * whether it is the last. Where that is not possible they stay; they do no harm.
+ */
+export function removeEmptyWal(path: string): void {
+  if (fs.statSync(`${path}-wal`, { throwIfNoEntry: false })?.size !== 0) return
+  let raw: RawConnection | undefined
+  try {
+    raw = new SqliteDatabase(path, { fileMustExist: true, timeout: 0 })
+    raw.prepare('select 1 from sqlite_master').get()
+  } catch (error) {
+    if (sqliteCode(error) === undefined) throw error
+  } finally {
+    raw?.close()
+  }
+}
+
 /** Opens the writing connection and sets its pragmas; the journal mode is `enableWal`'s matter. */
 export function connectWriter(path: string, synchronous: Synchronous): Connection {
   const raw = new SqliteDatabase(path, { fileMustExist: true, timeout: WRITER_TIMEOUT_MS })
@@ -42,6 +63,7 @@ export function connectWriter(path: string, synchronous: Synchronous): Connectio
     // The driver's build would use NORMAL in WAL mode; the Python agent has FULL.
     setPragma(raw, 'synchronous', synchronous, synchronous === 'FULL' ? 2 : 1)
     setPragma(raw, 'journal_size_limit', String(JOURNAL_SIZE_LIMIT), JOURNAL_SIZE_LIMIT)
+    addIndexTablesSwitch(raw)
   } catch (error) {
     raw.close()
     throw error

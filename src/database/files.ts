@@ -42,17 +42,34 @@ export function resolveStatePath(given: string | undefined): string {
  */
 export function createOwnerOnly(file: string): void {
   try {
-    fs.mkdirSync(path.dirname(file), { recursive: true, mode: OWNER_ONLY_FOLDER })
-    try {
-      // "wx" opens nothing when the file exists already.
-      fs.closeSync(fs.openSync(file, 'wx', OWNER_ONLY_FILE))
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
-    }
+    createFolder(path.dirname(file))
+    // "wx" opens nothing when the file exists already.
+    const isNew = created(() => fs.closeSync(fs.openSync(file, 'wx', OWNER_ONLY_FILE)))
+    // A strict umask takes rights from the owner, too.
+    if (isNew) fs.chmodSync(file, OWNER_ONLY_FILE)
   } catch (error) {
     throw new CannotOpenError(file, (error as Error).message, { cause: error })
   }
   narrowModes(file)
+}
+
+/** One level at a time, because each needs its owner's rights before the next can be made in it. */
+function createFolder(folder: string): void {
+  if (fs.existsSync(folder)) return
+  createFolder(path.dirname(folder))
+  const isNew = created(() => fs.mkdirSync(folder, OWNER_ONLY_FOLDER))
+  if (isNew) fs.chmodSync(folder, OWNER_ONLY_FOLDER)
+}
+
+/** Whether `create` made it; false when another process was faster. */
+function created(create: () => void): boolean {
+  try {
+    create()
+    return true
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false
+    throw error
+  }
 }
 
 /** Takes group and others' rights from the database and its side files, where this user may. */

@@ -33,6 +33,10 @@ export function toStoreError(error: unknown, path: string): unknown {
   if (code === undefined) return isBindError(error) ? bindError(error as Error) : error
   if (isBusy(error)) return error
   const message = (error as Error).message
+  if (needsSideFiles(code)) {
+    const reason = 'a file in WAL mode can only be read where its side files can be written'
+    return new CannotOpenError(path, reason, cause)
+  }
   if (code === 'SQLITE_CORRUPT_VTAB') return new DatabaseCorruptError('index', message, cause)
   switch (primaryCode(code)) {
     case 'SQLITE_FULL':
@@ -61,6 +65,11 @@ export function toStoreError(error: unknown, path: string): unknown {
 function primaryCode(code: string): string {
   const second = code.indexOf('_', 'SQLITE_'.length)
   return second === -1 ? code : code.slice(0, second)
+}
+
+/** Even a reader makes the WAL and its index when they are missing, and repairs them after a crash. */
+function needsSideFiles(code: string): boolean {
+  return /^SQLITE_READONLY_(?:DIRECTORY|CANTINIT|CANTLOCK|RECOVERY)$/.test(code)
 }
 
 function readonlyReason(code: string): string {

@@ -6,7 +6,7 @@ import { ReadonlyError, StoreClosedError, TransactionMisuseError } from '../erro
 import type { StoreError } from '../errors.ts'
 import type { Database } from '../schema/database.ts'
 import { withBusyRetry, type RetryPolicy } from './busy-retry.ts'
-import { connectReader, type Connection } from './connection.ts'
+import { connectReader, removeEmptyWal, type Connection } from './connection.ts'
 import { StoreDialect, type ConnectionSource } from './dialect.ts'
 import type { Logger } from './logger.ts'
 import { toStoreError } from './sqlite-errors.ts'
@@ -136,7 +136,8 @@ export class StoreDatabase {
     // A reader that is lent to a stream or a transaction is closed when it comes back.
     for (const reader of [this.#parts.reader, ...this.#idleReaders]) reader.raw.close()
     // Last, so that SQLite folds the WAL into the file and removes it.
-    this.#parts.writer?.raw.close()
+    if (this.#parts.writer) this.#parts.writer.raw.close()
+    else removeEmptyWal(this.path)
   }
 
   #assertOutside(what: string): void {

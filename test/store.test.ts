@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { existsSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { test } from 'node:test'
+
+import { CannotOpenError, InvalidInputError, openStore } from '../src/index.ts'
+import { tempFolder } from './support/temp-store.ts'
+
+const isPosix = process.platform !== 'win32'
+
+test('a folder is refused', async (t) => {
+  await assert.rejects(openStore({ path: tempFolder(t) }), CannotOpenError)
+})
+
+test('a named pipe is refused and not waited for', { skip: !isPosix }, async (t) => {
+  const file = path.join(tempFolder(t), 'state.db')
+  execFileSync('mkfifo', [file])
+
+  await assert.rejects(openStore({ path: file }), CannotOpenError)
+})
+
+test('a file where a folder should be is told', async (t) => {
+  const file = path.join(tempFolder(t), 'a')
+  writeFileSync(file, '')
+
+  await assert.rejects(openStore({ path: path.join(file, 'state.db') }), CannotOpenError)
+})
+
+for (const [what, given] of [
+  ['an empty path', ''],
+  ['blanks', '  '],
+  ['a file: URI', 'file:state.db?mode=memory'],
+  [':memory:', ':memory:'],
+  ['a path with a NUL', 'state\0.db'],
+  ['a number', 7],
+] as const) {
+  test(`${what} is no path`, async () => {
+    await assert.rejects(openStore({ path: given as string }), (error: Error) => {
+      return error instanceof InvalidInputError && error.field === 'path'
+    })
+  })
+}
+
+for (const [field, options] of [
+  ['synchronous', { synchronous: 'OFF' }],
+  ['retry.retries', { retry: { retries: -1 } }],
+] as const) {
+  test(`a wrong ${field} is refused before a file is made`, async (t) => {
+    const file = path.join(tempFolder(t), 'state.db')
+
+    const opening = openStore({ path: file, ...(options as object) })
+
+    await assert.rejects(opening, (error: Error) => {
+      return error instanceof InvalidInputError && error.field === field
+    })
+    assert.equal(existsSync(file), false)
+  })
+}
+
+test('HERMES_HOME names the folder of the default file, at the time of the call', async (t) => {
+  const folder = tempFolder(t)
+  const before = process.env['HERMES_HOME']
+  t.after(() => {
+    if (before === undefined) delete process.env['HERMES_HOME']
+    else process.env['HERMES_HOME'] = before
+  })
+  process.env['HERMES_HOME'] = folder
+
+  await using store = await openStore()
+
+  assert.equal(store.path, path.join(folder, 'state.db'))
+})
+
+test('read-only, an absent file is not made', async (t) => {
+  const file = path.join(tempFolder(t), 'sub', 'state.db')
+
+  await assert.rejects(openStore({ path: file, readonly: true }), CannotOpenError)
+
+  assert.equal(existsSync(path.dirname(file)), false)
+})

@@ -3,15 +3,17 @@ import { prepare } from '../database/prepared-query.ts'
 import { InvalidInputError } from '../errors.ts'
 import { nowSeconds } from '../schema/clock.ts'
 import { readConversation, type ChatMessage, type ConversationOptions } from './conversation.ts'
-import { limitOf, requireText } from './input.ts'
+import { limitOf, lookupText } from './input.ts'
 import {
   encodeMessage,
+  encodeReplacement,
   messageColumns,
   toMessage,
   type Message,
   type NewMessage,
+  type ReplacementMessage,
 } from './message-row.ts'
-import { addToCounters, insertMessages } from './message-writes.ts'
+import { addToCounters, deleteMessages, insertMessages, setCounters } from './message-writes.ts'
 
 export interface ListMessagesOptions {
   /** -1, the default, is all. */
@@ -53,7 +55,7 @@ export class MessageRepository {
    * @throws {SessionNotFoundError} when there is no such session, or the agent has pruned it.
    */
   async append(sessionId: string, message: NewMessage): Promise<number> {
-    const id = requireText('sessionId', sessionId)
+    const id = lookupText('sessionId', sessionId)
     const encoded = [encodeMessage(message)]
     return this.#db.write(async (trx) => {
       const [messageId] = await insertMessages(trx, id, encoded, nowSeconds())
@@ -68,7 +70,7 @@ export class MessageRepository {
    * @throws {SessionNotFoundError}
    */
   async appendMany(sessionId: string, messages: readonly NewMessage[]): Promise<number[]> {
-    const id = requireText('sessionId', sessionId)
+    const id = lookupText('sessionId', sessionId)
     const encoded = requireList(messages).map((message, index) =>
       encodeMessage(message, `messages[${index}].`),
     )
@@ -80,10 +82,33 @@ export class MessageRepository {
     })
   }
 
+  /**
+   * Puts these in the place of all the session's messages, or changes nothing. Their ids are new,
+   * their times rise from now, and only an assistant's reasoning is kept (spec §11).
+   * @throws {SessionNotFoundError} unless there is nothing to store.
+   */
+  async replaceAll(sessionId: string, messages: readonly ReplacementMessage[]): Promise<number[]> {
+    const id = lookupText('sessionId', sessionId)
+    const encoded = requireList(messages).map((message, index) =>
+      encodeReplacement(message, `messages[${index}].`),
+    )
+    return this.#db.write(async (trx) => {
+      await deleteMessages(trx, id)
+      const ids = await insertMessages(trx, id, encoded, nowSeconds())
+      await setCounters(trx, id, encoded)
+      return ids
+    })
+  }
+
+  /** Deletes all messages of the session; there need not be one. */
+  async clear(sessionId: string): Promise<void> {
+    await this.replaceAll(sessionId, [])
+  }
+
   /** By id; empty when there is no such session. */
   async list(sessionId: string, options: ListMessagesOptions = {}): Promise<Message[]> {
     const rows = await page.all(this.#db.read, {
-      sessionId: requireText('sessionId', sessionId),
+      sessionId: lookupText('sessionId', sessionId),
       afterId: options.afterId ?? Number.MIN_SAFE_INTEGER,
       limit: limitOf('limit', options.limit, -1),
     })
@@ -92,13 +117,13 @@ export class MessageRepository {
 
   /** The session as the chat messages a model is sent (spec §12). */
   async conversation(sessionId: string, options: ConversationOptions = {}): Promise<ChatMessage[]> {
-    return readConversation(this.#db.read, requireText('sessionId', sessionId), options)
+    return readConversation(this.#db.read, lookupText('sessionId', sessionId), options)
   }
 
   /** How many messages are stored, in one session or, without an id, in all. */
   async count(sessionId?: string): Promise<number> {
     const found = sessionId
-      ? await countOf.first(this.#db.read, { sessionId: requireText('sessionId', sessionId) })
+      ? await countOf.first(this.#db.read, { sessionId: lookupText('sessionId', sessionId) })
       : await countAll.first(this.#db.read, {})
     return found?.count ?? 0
   }

@@ -85,6 +85,8 @@ export interface EncodedMessage {
   readonly codex_message_items: string | null
   /** What it adds to `tool_call_count`; no column. */
   readonly toolCallCount: number
+  /** Whether its indexed text needs `dropNuls`; no column. */
+  readonly hasNul: boolean
 }
 
 /**
@@ -93,13 +95,15 @@ export interface EncodedMessage {
  */
 export function encodeMessage(message: NewMessage, at = ''): EncodedMessage {
   assertObject(message, at)
+  // Bytes stay a BLOB, whatever the column's declared type.
+  const content = encodeContent(message.content) as string | null
+  const toolName = optionalText(`${at}toolName`, message.toolName)
   return {
     role: requireText(`${at}role`, message.role),
-    // Bytes stay a BLOB, whatever the column's declared type.
-    content: encodeContent(message.content) as string | null,
+    content,
     tool_call_id: optionalText(`${at}toolCallId`, message.toolCallId),
     tool_calls: encodeJsonColumn(message.toolCalls, `${at}toolCalls`),
-    tool_name: optionalText(`${at}toolName`, message.toolName),
+    tool_name: toolName,
     token_count: wholeNumber(`${at}tokenCount`, message.tokenCount),
     finish_reason: optionalText(`${at}finishReason`, message.finishReason),
     reasoning: optionalText(`${at}reasoning`, message.reasoning),
@@ -111,6 +115,7 @@ export function encodeMessage(message: NewMessage, at = ''): EncodedMessage {
     ),
     codex_message_items: encodeJsonColumn(message.codexMessageItems, `${at}codexMessageItems`),
     toolCallCount: countToolCalls(message.toolCalls),
+    hasNul: hasNul(content) || hasNul(toolName),
   }
 }
 
@@ -128,6 +133,10 @@ export function encodeReplacement(message: ReplacementMessage, at: string): Enco
     codex_reasoning_items: null,
     codex_message_items: null,
   }
+}
+
+function hasNul(text: string | Uint8Array | null): boolean {
+  return typeof text === 'string' ? text.includes('\0') : (text?.includes(0) ?? false)
 }
 
 function assertObject(message: unknown, at: string): void {

@@ -1,12 +1,16 @@
-import type { Transaction } from 'kysely'
+import { sql, type Transaction } from 'kysely'
 
 import { prepare } from '../database/prepared-query.ts'
 import { ConstraintError, SessionNotFoundError } from '../errors.ts'
 import type { Database } from '../schema/database.ts'
+import { withIndexRepair } from './index-repair.ts'
 import type { EncodedMessage } from './message-row.ts'
 import { pauseAfter } from './pacing.ts'
+import { cutAtNul, dropNuls } from './trigram-nul.ts'
 
-type Columns = Omit<EncodedMessage, 'toolCallCount'>
+type Columns = Omit<EncodedMessage, 'toolCallCount' | 'hasNul'>
+
+const ROWS_PER_DELETE = 100
 
 /** Smallest step by which the times of messages written together rise: one microsecond. */
 const TIMESTAMP_STEP = 1e-6
@@ -47,6 +51,19 @@ const setCounts = prepare<Counts & { id: string }>()((db, p) =>
     .where('id', '=', p.id),
 )
 
+const firstIds = prepare<{ sessionId: string; limit: number }>()((db, p) =>
+  db
+    .selectFrom('messages')
+    .select('id')
+    .where('session_id', '=', p.sessionId)
+    .orderBy('id')
+    .limit(p.limit),
+)
+
+const remove = prepare<{ ids: string }>()((db, p) =>
+  db.deleteFrom('messages').where('id', 'in', sql<number>`(select value from json_each(${p.ids}))`),
+)
+
 interface Counts {
   readonly messages: number
   readonly toolCalls: number
@@ -64,12 +81,16 @@ export async function insertMessages(
   now: number,
 ): Promise<number[]> {
   const ids: number[] = []
+  const idsWithNul: number[] = []
   let timestamp = now
   for (const message of messages) {
-    ids.push(await insertMessage(trx, sessionId, message, timestamp))
+    const id = await insertMessage(trx, sessionId, message, timestamp)
+    ids.push(id)
+    if (message.hasNul) idsWithNul.push(id)
     timestamp += TIMESTAMP_STEP
     await pauseAfter(ids.length)
   }
+  if (idsWithNul.length > 0) await dropNuls(trx, idsWithNul)
   return ids
 }
 
@@ -80,12 +101,37 @@ async function insertMessage(
   timestamp: number,
 ): Promise<number> {
   try {
-    const { insertId } = await insert.run(trx, { ...message, session_id: sessionId, timestamp })
+    const { insertId } = await withIndexRepair(trx, () =>
+      insert.run(trx, { ...message, session_id: sessionId, timestamp }),
+    )
     return Number(insertId)
   } catch (error) {
     if (isForeignKeyFailure(error)) throw new SessionNotFoundError(sessionId, { cause: error })
     throw error
   }
+}
+
+/** Deletes them a few at a time, so that the rest of the process gets its turns. */
+export async function deleteMessages(
+  trx: Transaction<Database>,
+  sessionId: string,
+): Promise<number> {
+  let deleted = 0
+  let ids: number[]
+  do {
+    const rows = await firstIds.all(trx, { sessionId, limit: ROWS_PER_DELETE })
+    ids = rows.map((row) => row.id)
+    if (ids.length > 0) await deleteByIds(trx, ids)
+    deleted += ids.length
+    await pauseAfter(deleted)
+  } while (ids.length === ROWS_PER_DELETE)
+  return deleted
+}
+
+async function deleteByIds(trx: Transaction<Database>, messageIds: number[]): Promise<void> {
+  await cutAtNul(trx, messageIds)
+  const ids = JSON.stringify(messageIds)
+  await withIndexRepair(trx, () => remove.run(trx, { ids }))
 }
 
 export async function addToCounters(

@@ -1,0 +1,84 @@
+import { sql, type Transaction } from 'kysely'
+
+import { withIndexTables } from '../database/index-tables.ts'
+import type { Database } from '../schema/database.ts'
+
+// Structured content is stored as NUL and JSON. The trigram tokenizer of older SQLite, the agent's
+// 3.40 among them, ends at a NUL; ours passes over it. FTS5 removes a message by cutting its copy of
+// the text again: whoever cuts it otherwise than the one who added it leaves entries behind that no
+// message belongs to, and counts that are wrong, in the end negative: then every delete fails. So the
+// copy is made to say what was indexed, in a form that both read the same way.
+
+const ROWS_PER_STEP = 200
+
+interface Copy {
+  id: number
+  text: Uint8Array
+}
+
+/** After messages were added: takes the NULs out of the index's copy. What is indexed stays the same. */
+export async function dropNuls(
+  trx: Transaction<Database>,
+  messageIds: readonly number[],
+): Promise<void> {
+  const { rows } = await sql<Copy>`
+    select id, cast(c0 as blob) as text from messages_fts_trigram_content
+    where id in (select value from json_each(${JSON.stringify(messageIds)})) and instr(c0, char(0))
+  `.execute(trx)
+  await rewrite(trx, rows)
+}
+
+/** The same for the whole index, after it was built anew. */
+export async function dropAllNuls(trx: Transaction<Database>): Promise<void> {
+  let step: Copy[]
+  do {
+    const { rows } = await sql<Copy>`
+      select id, cast(c0 as blob) as text from messages_fts_trigram_content
+      where instr(c0, char(0)) limit ${ROWS_PER_STEP}
+    `.execute(trx)
+    await rewrite(trx, rows)
+    step = rows
+  } while (step.length === ROWS_PER_STEP)
+}
+
+async function rewrite(trx: Transaction<Database>, copies: readonly Copy[]): Promise<void> {
+  if (copies.length === 0) return
+  await withIndexTables(trx, async () => {
+    for (const { id, text } of copies) {
+      await sql`
+        update messages_fts_trigram_content set c0 = cast(${text.filter((byte) => byte !== 0)} as text)
+        where id = ${id}
+      `.execute(trx)
+    }
+  })
+}
+
+/** Before messages are deleted: cuts the copy of those that an older SQLite indexed where it ended. */
+export async function cutAtNul(
+  trx: Transaction<Database>,
+  messageIds: readonly number[],
+): Promise<void> {
+  const { rows } = await sql<{ id: number; length: number; size: Uint8Array }>`
+    select copy.id, length(copy.c0) as length, indexed.sz as size
+    from messages_fts_trigram_content as copy
+    join messages_fts_trigram_docsize as indexed on indexed.id = copy.id
+    where copy.id in (select value from json_each(${JSON.stringify(messageIds)}))
+      and instr(copy.c0, char(0))
+  `.execute(trx)
+  // SQL's length ends at the NUL, too. Three characters make the first trigram, each further one more.
+  const cut = rows.filter((row) => fromVarint(row.size) === Math.max(0, row.length - 2))
+  if (cut.length === 0) return
+  await withIndexTables(trx, () =>
+    sql`
+      update messages_fts_trigram_content set c0 = substr(c0, 1, length(c0))
+      where id in (select value from json_each(${JSON.stringify(cut.map((row) => row.id))}))
+    `.execute(trx),
+  )
+}
+
+/** SQLite's variable-length integer: seven bits a byte, the highest first. */
+function fromVarint(bytes: Uint8Array): number {
+  let value = 0
+  for (const byte of bytes) value = value * 128 + (byte & 0x7f)
+  return value
+}

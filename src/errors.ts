@@ -45,6 +45,30 @@ export interface LockHolder {
   readonly command: string | undefined
 }
 
+/** A title is taken, and whose it is must not be told: it may be another person's session. */
+export class TitleTakenError extends StoreError {
+  readonly code = 'TITLE_TAKEN'
+  readonly title: string
+  constructor(title: string, options?: ErrorOptions) {
+    super(`title ${JSON.stringify(title)} is already in use`, options)
+    this.title = title
+  }
+}
+
+/** A session belongs to one Telegram topic at most (spec §16); `chatId` and `threadId` name it. */
+export class SessionBoundError extends StoreError {
+  readonly code = 'SESSION_BOUND'
+  readonly sessionId: string
+  readonly chatId: string
+  readonly threadId: string
+  constructor(sessionId: string, chatId: string, threadId: string, options?: ErrorOptions) {
+    super(`session ${sessionId} is already linked to topic ${threadId} of chat ${chatId}`, options)
+    this.sessionId = sessionId
+    this.chatId = chatId
+    this.threadId = threadId
+  }
+}
+
 /** Another connection held the lock longer than the caller was ready to wait. Nothing was changed. */
 export class DatabaseBusyError extends StoreError {
   readonly code = 'DATABASE_BUSY'
@@ -192,6 +216,27 @@ export class ConstraintError extends StoreError {
   constructor(sqliteCode: string, detail: string, options?: ErrorOptions) {
     super(`the database refused the change: ${detail}`, options)
     this.sqliteCode = sqliteCode
+  }
+}
+
+/**
+ * The file, or its write-ahead log, was deleted, moved or replaced while the store was open. What was
+ * acknowledged before is in the file that was moved; the store writes no more.
+ */
+export class FileMovedError extends StoreError {
+  readonly code = 'FILE_MOVED'
+  readonly path: string
+  constructor(path: string, options?: ErrorOptions) {
+    super(`${path} was deleted, moved or replaced while the store was open`, options)
+    this.path = path
+  }
+}
+
+/** The worker thread that ran a query died, and so did the one that ran it again. */
+export class ReadWorkerError extends StoreError {
+  readonly code = 'READ_WORKER'
+  constructor(options?: ErrorOptions) {
+    super('the worker thread that ran the query died', options)
   }
 }
 

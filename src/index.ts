@@ -11,24 +11,29 @@ export {
   DatabaseBusyError,
   DatabaseCorruptError,
   DatabaseError,
+  FileMovedError,
   InvalidInputError,
   MigrationFailedError,
   MigrationRequiredError,
   NotADatabaseError,
+  ReadWorkerError,
   ReadonlyError,
   SchemaTooNewError,
   SchemaUnreadableError,
+  SessionBoundError,
   SessionNotFoundError,
   StorageFullError,
   StorageIoError,
   StoreClosedError,
   StoreError,
   TitleConflictError,
+  TitleTakenError,
   TransactionMisuseError,
   UnsupportedRuntimeError,
 } from './errors.ts'
 export type { MigrationEvent, OnProgress } from './migrations/runner.ts'
 export type { SchemaState } from './migrations/schema-state.ts'
+export { SCHEMA_VERSION } from './migrations/steps.ts'
 export type { Database } from './schema/database.ts'
 export { openStore, Store } from './store.ts'
 export type { OpenStoreOptions, Repositories, StoreTransaction } from './store.ts'

@@ -12,6 +12,7 @@ import * as codexMessageItems from './0009_codex_message_items.ts'
 import * as trigramIndex from './0010_trigram_index.ts'
 import * as inlineIndexes from './0011_inline_indexes.ts'
 import * as chatRoutes from './store_0001_chat_routes.ts'
+import * as inbound from './store_0002_inbound.ts'
 
 /** Rows indexed so far and rows in all. */
 export type IndexReport = (done: number, total: number) => void | Promise<void>
@@ -49,6 +50,7 @@ export function hermesSteps(options: StepOptions = {}): Record<string, Step> {
 /** Our own tables, by file name; they never touch `schema_version`. */
 export const ownSteps: Readonly<Record<string, Step>> = {
   store_0001_chat_routes: chatRoutes,
+  store_0002_inbound: inbound,
 }
 
 /** `0007_reasoning…` → 7. */

@@ -32,7 +32,8 @@ export interface ConversationOptions {
   includeAncestors?: boolean
 }
 
-const columns = [
+/** What `toChatMessage` needs of a row. */
+export const chatMessageColumns = [
   'role',
   'content',
   'tool_call_id',
@@ -46,17 +47,17 @@ const columns = [
   'codex_message_items',
 ] as const
 
-type ReplayRow = Pick<MessageRow, (typeof columns)[number]>
+type ReplayRow = Pick<MessageRow, (typeof chatMessageColumns)[number]>
 
 const rowsOfSession = prepare<{ sessionId: string }>()((db, p) =>
-  db.selectFrom('messages').select(columns).where('session_id', '=', p.sessionId).orderBy('id'),
+  db.selectFrom('messages').select(chatMessageColumns).where('session_id', '=', p.sessionId).orderBy('id'),
 )
 
 // By id over all of them together: what a parent wrote after the child began stands where it was written.
 const rowsOfSessions = prepare<{ sessionIds: string }>()((db, p) =>
   db
     .selectFrom('messages')
-    .select(columns)
+    .select(chatMessageColumns)
     .where('session_id', 'in', sql<string>`(select value from json_each(${p.sessionIds}))`)
     .orderBy('id'),
 )
@@ -97,7 +98,7 @@ function isSomething(value: MessageContent | undefined): boolean {
   return Boolean(value)
 }
 
-function toChatMessage(row: ReplayRow): ChatMessage {
+export function toChatMessage(row: ReplayRow): ChatMessage {
   const message: ChatMessage = { role: row.role, content: replayedContent(row) }
   if (row.tool_call_id) message.tool_call_id = row.tool_call_id
   if (row.tool_name) message.tool_name = row.tool_name

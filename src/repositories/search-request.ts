@@ -1,11 +1,13 @@
 import { InvalidInputError } from '../errors.ts'
 import { pyStrip } from '../schema/python-text.ts'
-import { limitOf } from './input.ts'
+import { limitOf, offsetOf } from './input.ts'
 
 export interface SearchOptions {
   /** Only sessions of these sources; an empty list has none. */
   readonly sources?: readonly string[]
   readonly excludeSources?: readonly string[]
+  /** Only these sessions; an empty list has none. */
+  readonly sessionIds?: readonly string[]
   /** Only messages of these roles; an empty list stands for all. */
   readonly roles?: readonly string[]
   /** 20 by default, -1 for all. */
@@ -21,6 +23,7 @@ export type SearchOrder = 'relevance' | 'newest' | 'oldest'
 export interface SearchScope {
   readonly sources: string | null
   readonly excludeSources: string | null
+  readonly sessionIds: string | null
   readonly roles: string | null
   readonly limit: number
   readonly offset: number
@@ -53,9 +56,10 @@ export function searchRequest(query: string, options: SearchOptions): SearchRequ
     scope: {
       sources: asJson(listOf('sources', options.sources)),
       excludeSources: asJson(listOf('excludeSources', options.excludeSources)),
+      sessionIds: asJson(listOf('sessionIds', options.sessionIds)),
       roles: roles?.length === 0 ? null : asJson(roles),
       limit: limitOf('limit', options.limit, DEFAULT_LIMIT),
-      offset: offsetOf(options.offset),
+      offset: offsetOf('offset', options.offset),
     },
   }
 }
@@ -65,14 +69,6 @@ function orderOf(sort: string | undefined): SearchOrder {
   if (typeof sort !== 'string') throw new InvalidInputError('sort', 'must be a string')
   const order = pyStrip(sort).toLowerCase()
   return order === 'newest' || order === 'oldest' ? order : 'relevance'
-}
-
-function offsetOf(offset: number | undefined): number {
-  if (offset === undefined) return 0
-  if (!Number.isSafeInteger(offset) || offset < 0) {
-    throw new InvalidInputError('offset', 'must be a whole number from 0 up')
-  }
-  return offset
 }
 
 function listOf(field: string, value: readonly string[] | undefined): readonly string[] | null {

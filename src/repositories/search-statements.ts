@@ -113,5 +113,7 @@ function inScope(p: SearchScope): RawBuilder<SqlBool> {
     (${p.sources} is null or s.source in (select value from json_each(${p.sources})))
     and (${p.excludeSources} is null
       or s.source not in (select value from json_each(${p.excludeSources})))
+    and (${p.sessionIds} is null
+      or s.id in (select value from json_each(${p.sessionIds})))
     and (${p.roles} is null or m.role in (select value from json_each(${p.roles})))`
 }

@@ -74,12 +74,39 @@ export interface StoreChatRoutes {
   chat_id: string;
   chat_type: string;
   created_at: number;
+  id: Generated<number>;
+  owner_id: string;
   platform: string;
-  session_id: string;
+  session_id: string | null;
   session_key: string;
+  session_since: number;
   thread_id: string;
-  updated_at: number;
   user_id: string;
+}
+
+export interface StoreCommands {
+  account: string;
+  chat_id: string;
+  platform: string;
+  platform_message_id: string;
+  taken_at: number;
+  verb: string;
+}
+
+export interface StoreInbound {
+  account: string;
+  answer_id: number | null;
+  chat_id: string;
+  message_id: number;
+  platform: string;
+  platform_message_id: string;
+  received_at: number;
+  reply_to: string | null;
+  route_id: number;
+  sender_id: string | null;
+  sender_name: string | null;
+  sent_at: number | null;
+  settled_at: number | null;
 }
 
 export interface StoreMigrationLock {
@@ -90,6 +117,12 @@ export interface StoreMigrationLock {
 export interface StoreMigrations {
   name: string;
   timestamp: string;
+}
+
+export interface StoreRouteSessions {
+  linked_at: number;
+  route_id: number;
+  session_id: string;
 }
 
 export interface StoreSchemaMigrationLock {
@@ -108,8 +141,11 @@ export interface DB {
   sessions: Sessions;
   state_meta: StateMeta;
   store_chat_routes: StoreChatRoutes;
+  store_commands: StoreCommands;
+  store_inbound: StoreInbound;
   store_migration_lock: StoreMigrationLock;
   store_migrations: StoreMigrations;
+  store_route_sessions: StoreRouteSessions;
   store_schema_migration_lock: StoreSchemaMigrationLock;
   store_schema_migrations: StoreSchemaMigrations;
 }

@@ -9,6 +9,12 @@ export function requireText(field: string, value: unknown): string {
   return replaceLoneSurrogates(value)
 }
 
+/** For a look-up: an empty string is a text that names nothing. @throws {InvalidInputError} unless a string. */
+export function lookupText(field: string, value: unknown): string {
+  if (typeof value !== 'string') throw new InvalidInputError(field, 'must be a string')
+  return replaceLoneSurrogates(value)
+}
+
 /** Null for absent. @throws {InvalidInputError} unless it is a string, null or undefined. */
 export function optionalText(field: string, value: unknown): string | null {
   if (value === undefined || value === null) return null
@@ -23,4 +29,27 @@ export function limitOf(field: string, value: unknown, absent: number): number {
     throw new InvalidInputError(field, 'must be a whole number from 0 up, or -1 for all')
   }
   return value
+}
+
+/** @throws {InvalidInputError} unless it is a whole number from 0 up. */
+export function offsetOf(field: string, value: unknown): number {
+  if (value === undefined) return 0
+  if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < 0) {
+    throw new InvalidInputError(field, 'must be a whole number from 0 up')
+  }
+  return value
+}
+
+/** @throws {InvalidInputError} unless it is true or false. */
+export function optionalFlag(field: string, value: unknown, absent: boolean): boolean {
+  if (value === undefined) return absent
+  if (typeof value !== 'boolean') throw new InvalidInputError(field, 'must be true or false')
+  return value
+}
+
+/** An empty list for absent. @throws {InvalidInputError} unless it is a list of strings. */
+export function textsOf(field: string, value: unknown): string[] {
+  if (value === undefined) return []
+  if (!Array.isArray(value)) throw new InvalidInputError(field, 'must be a list of strings')
+  return value.map((item, index) => lookupText(`${field}[${index}]`, item))
 }

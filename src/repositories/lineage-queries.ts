@@ -1,43 +1,105 @@
-import type { Kysely } from 'kysely'
+import { expressionBuilder, sql, type Expression, type Kysely, type QueryCreator } from 'kysely'
 
 import { prepare } from '../database/prepared-query.ts'
 import type { Database } from '../schema/database.ts'
 
+/** How many steps a walk goes before it takes the data to be damaged (spec §9). */
 const LONGEST = 100
 
-const upwards = prepare<{ id: string; longest: number }>()((db, p) =>
-  db
-    .withRecursive('line(id, parent_session_id, step)', (cte) =>
+interface Edge extends Database {
+  current: Database['sessions']
+  next: Database['sessions']
+}
+
+/** Whether the session aliased `next`, a child of `current`, carries on its compressed conversation. */
+export function carriesOn() {
+  const eb = expressionBuilder<Edge, 'current' | 'next'>()
+  return eb.and([
+    eb('current.end_reason', '=', 'compression'),
+    eb('next.started_at', '>=', eb.ref('current.ended_at')),
+  ])
+}
+
+/** The part that carries a conversation on; of several the one that started last. */
+function nextPart(id: Expression<string | null>) {
+  return expressionBuilder<Database>()
+    .selectFrom('sessions as current')
+    .innerJoin('sessions as next', 'next.parent_session_id', 'current.id')
+    .select('next.id')
+    .where('current.id', '=', id)
+    .where(carriesOn())
+    .orderBy('next.started_at', 'desc')
+    .orderBy(sql`next.rowid`)
+    .limit(sql.lit(1))
+}
+
+/** The tip of each session in `root`, often itself; for lists and for one (spec §9). */
+export function tips(
+  db: QueryCreator<Database & { root: { id: string } }>,
+): Expression<{ root_id: string; id: string }> {
+  return db
+    .withRecursive('walk(root_id, id, step)', (cte) =>
       cte
-        .selectFrom('sessions')
-        .select((eb) => ['id', 'parent_session_id', eb.lit(1).as('step')])
-        .where('id', '=', p.id)
-        .unionAll((eb) =>
-          eb
-            .selectFrom('line')
-            .innerJoin('sessions', 'sessions.id', 'line.parent_session_id')
-            .select((step) => [
-              'sessions.id',
-              'sessions.parent_session_id',
-              step('line.step', '+', step.lit(1)).as('step'),
+        .selectFrom('root')
+        .select((eb) => [
+          'root.id as root_id',
+          eb.ref('root.id').$castTo<string | null>().as('id'),
+          eb.lit<number>(0).as('step'),
+        ])
+        .unionAll((recursive) =>
+          recursive
+            .selectFrom('walk')
+            .select((eb) => [
+              'walk.root_id',
+              nextPart(eb.ref('walk.id')).as('id'),
+              eb('walk.step', '+', eb.lit(1)).as('step'),
             ])
-            .where('line.step', '<', p.longest),
+            .where('walk.id', 'is not', null)
+            .where('walk.step', '<', sql.lit(LONGEST)),
+        ),
+    )
+    .selectFrom('walk')
+    .select((eb) => [
+      'walk.root_id',
+      'walk.id',
+      // SQLite takes the other columns from the row that has the maximum.
+      eb.fn.max('walk.step').as('steps'),
+    ])
+    .where('walk.id', 'is not', null)
+    .groupBy('walk.root_id')
+    .$narrowType<{ id: string }>()
+}
+
+const ancestors = prepare<{ id: string }>()((db, p) =>
+  db
+    .withRecursive('line(id, step)', (cte) =>
+      cte
+        .selectNoFrom((eb) => [eb.val<string | null>(p.id).as('id'), eb.lit<number>(1).as('step')])
+        .unionAll((recursive) =>
+          recursive
+            .selectFrom('line')
+            .innerJoin('sessions', 'sessions.id', 'line.id')
+            .select((eb) => [
+              'sessions.parent_session_id as id',
+              eb('line.step', '+', eb.lit(1)).as('step'),
+            ])
+            .where('line.step', '<', sql.lit(LONGEST)),
         ),
     )
     .selectFrom('line')
-    .select('id')
-    .orderBy('step'),
+    .select('line.id')
+    .orderBy('line.step'),
 )
 
 /**
- * The session and those it came from, oldest first: at most 100, the oldest missing, and up to the
- * first repeat where damaged data go in a circle (spec §9). Empty when there is no such session.
+ * The ids from the oldest ancestor down to the session itself: at most 100, the oldest missing, and
+ * up to the first repeat where damaged data go in a circle (spec §9).
  */
 export async function ancestorIds(db: Kysely<Database>, id: string): Promise<string[]> {
-  const seen = new Set<string>()
-  for (const row of await upwards.all(db, { id, longest: LONGEST })) {
-    if (seen.has(row.id)) break
-    seen.add(row.id)
+  const line = new Set<string>()
+  for (const ancestor of await ancestors.all(db, { id })) {
+    if (!ancestor.id || line.has(ancestor.id)) break
+    line.add(ancestor.id)
   }
-  return [...seen].toReversed()
+  return [...line].toReversed()
 }

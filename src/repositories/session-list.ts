@@ -1,0 +1,135 @@
+import type { Expression, Kysely, QueryCreator } from 'kysely'
+
+import { prepare } from '../database/prepared-query.ts'
+import type { Database } from '../schema/database.ts'
+import { optionalFlag, limitOf, offsetOf, optionalText, textsOf } from './input.ts'
+import { tips } from './lineage-queries.ts'
+import { firstWords, lastActive, toPreview } from './session-activity.ts'
+import { pageOfSessions, type PageParams, type PageShape } from './session-page.ts'
+import { summaryColumns, toSummary, type SessionSummary } from './session-row.ts'
+
+export interface ListOptions {
+  source?: string
+  excludeSources?: readonly string[]
+  /** -1 for all; 20 when absent. */
+  limit?: number
+  offset?: number
+  /** Sub-agent runs and continuations become entries of their own. */
+  includeChildren?: boolean
+  /** On unless children are included: a compressed conversation shows its newest part. */
+  projectCompressionTips?: boolean
+  /** By the newest message of the whole conversation instead of its start. */
+  orderByLastActive?: boolean
+  includeSystemPrompt?: boolean
+}
+
+/** An entry of a list; times are seconds since the epoch (spec §10). */
+export interface SessionListEntry extends SessionSummary {
+  /** The first 60 characters of the first thing the user said. */
+  preview: string
+  lastActive: number
+  /** The first part of a compressed conversation, when the entry shows a later one. */
+  lineageRootId?: string
+  /** Only with `includeSystemPrompt`. */
+  systemPrompt?: string | null
+}
+
+/** @throws {InvalidInputError} naming the option. */
+export async function listSessions(
+  db: Kysely<Database>,
+  options: ListOptions,
+): Promise<SessionListEntry[]> {
+  const { shape, params } = toQuery(options)
+  const rows = await listOf(shape).all(db, params)
+  return rows.map(({ root_id, words, last_active, system_prompt, ...row }) => ({
+    ...toSummary(row),
+    preview: toPreview(words),
+    lastActive: last_active,
+    ...(root_id === row.id ? {} : { lineageRootId: root_id }),
+    ...(system_prompt === undefined ? {} : { systemPrompt: system_prompt }),
+  }))
+}
+
+interface ListShape extends PageShape {
+  readonly tips: boolean
+  readonly prompts: boolean
+}
+
+function toQuery(options: ListOptions): { shape: ListShape; params: PageParams } {
+  const source = optionalText('source', options.source) ?? ''
+  const excluded = textsOf('excludeSources', options.excludeSources)
+  const children = optionalFlag('includeChildren', options.includeChildren, false)
+  const tips = optionalFlag('projectCompressionTips', options.projectCompressionTips, true)
+  return {
+    shape: {
+      source: source !== '',
+      exclude: excluded.length > 0,
+      children,
+      tips: tips && !children,
+      byActivity: optionalFlag('orderByLastActive', options.orderByLastActive, false),
+      prompts: optionalFlag('includeSystemPrompt', options.includeSystemPrompt, false),
+    },
+    params: {
+      source,
+      excluded: JSON.stringify(excluded),
+      limit: limitOf('limit', options.limit, 20),
+      offset: offsetOf('offset', options.offset),
+    },
+  }
+}
+
+const compiled = new Map<string, ReturnType<typeof buildList>>()
+
+function listOf(shape: ListShape): ReturnType<typeof buildList> {
+  const key = JSON.stringify(shape)
+  let list = compiled.get(key)
+  if (!list) {
+    list = buildList(shape)
+    compiled.set(key, list)
+  }
+  return list
+}
+
+/** What an entry takes from the newest part of its conversation; all else is the first part's. */
+const OF_TIP: ReadonlySet<string> = new Set([
+  'id',
+  'ended_at',
+  'end_reason',
+  'message_count',
+  'tool_call_count',
+  'title',
+  'model',
+])
+const entryColumns = summaryColumns.map((column) =>
+  OF_TIP.has(column) ? (`tip.${column}` as const) : (`first.${column}` as const),
+)
+
+/** Nothing is read of a session but what the page needs, before the page is known. */
+function buildList(shape: ListShape) {
+  return prepare<PageParams>()((db, p) =>
+    db
+      .withRecursive('root', (cte) => pageOfSessions(cte, shape, p))
+      .with('shown', (cte) => (shape.tips ? tips(cte) : themselves(cte)))
+      .selectFrom('root')
+      .innerJoin('shown', 'shown.root_id', 'root.id')
+      .innerJoin('sessions as first', 'first.id', 'root.id')
+      .innerJoin('sessions as tip', 'tip.id', 'shown.id')
+      .select(entryColumns)
+      .select((eb) => [
+        'root.id as root_id',
+        lastActive({ id: eb.ref('tip.id'), startedAt: eb.ref('tip.started_at') }).as('last_active'),
+        firstWords(eb.ref('tip.id')).as('words'),
+      ])
+      .$if(shape.prompts, (query) => query.select('tip.system_prompt'))
+      .orderBy('root.activity', 'desc')
+      .orderBy('root.started_at', 'desc')
+      .$if(shape.byActivity, (query) => query.orderBy('root.id', 'desc'))
+      .orderBy('root.row'),
+  )
+}
+
+function themselves(
+  db: QueryCreator<Database & { root: { id: string } }>,
+): Expression<{ root_id: string; id: string }> {
+  return db.selectFrom('root').select(['root.id as root_id', 'root.id'])
+}

@@ -13,6 +13,8 @@ const outFile = path.join(import.meta.dirname, 'generated.ts')
 const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'hermes-codegen-'))
 try {
   await using store = await openStore({ path: path.join(folder, 'state.db') })
+  // They are part of a file only once topics were used in it.
+  await store.telegramTopics.ensureTables()
 
   await codegen.generate({
     db: store.db,

@@ -135,6 +135,30 @@ export interface StoreSchemaMigrations {
   timestamp: string;
 }
 
+export interface TelegramDmTopicBindings {
+  chat_id: string;
+  linked_at: number;
+  managed_mode: Generated<string>;
+  session_id: string;
+  session_key: string;
+  thread_id: string;
+  updated_at: number;
+  user_id: string;
+}
+
+export interface TelegramDmTopicMode {
+  activated_at: number;
+  allows_users_to_create_topics: number | null;
+  capability_checked_at: number | null;
+  chat_id: string;
+  enabled: Generated<number>;
+  has_topics_enabled: number | null;
+  intro_message_id: string | null;
+  pinned_message_id: string | null;
+  updated_at: number;
+  user_id: string;
+}
+
 export interface DB {
   messages: Messages;
   schema_version: SchemaVersion;
@@ -148,4 +172,6 @@ export interface DB {
   store_route_sessions: StoreRouteSessions;
   store_schema_migration_lock: StoreSchemaMigrationLock;
   store_schema_migrations: StoreSchemaMigrations;
+  telegram_dm_topic_bindings: TelegramDmTopicBindings;
+  telegram_dm_topic_mode: TelegramDmTopicMode;
 }

@@ -41,7 +41,7 @@ export function offsetOf(field: string, value: unknown): number {
 }
 
 /** @throws {InvalidInputError} unless it is true or false. */
-export function optionalFlag(field: string, value: unknown, absent: boolean): boolean {
+export function flagOf(field: string, value: unknown, absent: boolean): boolean {
   if (value === undefined) return absent
   if (typeof value !== 'boolean') throw new InvalidInputError(field, 'must be true or false')
   return value

@@ -34,7 +34,7 @@ function nextPart(id: Expression<string | null>) {
 }
 
 /** The tip of each session in `root`, often itself; for lists and for one (spec §9). */
-export function tips(
+export function tipsOfRoots(
   db: QueryCreator<Database & { root: { id: string } }>,
 ): Expression<{ root_id: string; id: string }> {
   return db

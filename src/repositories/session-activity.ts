@@ -9,10 +9,11 @@ const READ = 63
 
 /** When the session was last written to: its newest message, else its start (spec §10). */
 export function lastActive(session: { id: Expression<string>; startedAt: Expression<number> }) {
-  const { fn, selectFrom } = expressionBuilder<Database>()
-  return fn.coalesce(
-    selectFrom('messages')
-      .select((eb) => eb.fn.max('messages.timestamp').as('newest'))
+  const eb = expressionBuilder<Database>()
+  return eb.fn.coalesce(
+    eb
+      .selectFrom('messages')
+      .select((of) => of.fn.max('messages.timestamp').as('newest'))
       .where('messages.session_id', '=', session.id),
     session.startedAt,
   )

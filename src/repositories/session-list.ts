@@ -2,8 +2,8 @@ import type { Expression, Kysely, QueryCreator } from 'kysely'
 
 import { prepare } from '../database/prepared-query.ts'
 import type { Database } from '../schema/database.ts'
-import { optionalFlag, limitOf, offsetOf, optionalText, textsOf } from './input.ts'
-import { tips } from './lineage-queries.ts'
+import { flagOf, limitOf, offsetOf, optionalText, textsOf } from './input.ts'
+import { tipsOfRoots } from './lineage-queries.ts'
 import { firstWords, lastActive, toPreview } from './session-activity.ts'
 import { pageOfSessions, type PageParams, type PageShape } from './session-page.ts'
 import { summaryColumns, toSummary, type SessionSummary } from './session-row.ts'
@@ -58,16 +58,16 @@ interface ListShape extends PageShape {
 function toQuery(options: ListOptions): { shape: ListShape; params: PageParams } {
   const source = optionalText('source', options.source) ?? ''
   const excluded = textsOf('excludeSources', options.excludeSources)
-  const children = optionalFlag('includeChildren', options.includeChildren, false)
-  const tips = optionalFlag('projectCompressionTips', options.projectCompressionTips, true)
+  const children = flagOf('includeChildren', options.includeChildren, false)
+  const tips = flagOf('projectCompressionTips', options.projectCompressionTips, true)
   return {
     shape: {
       source: source !== '',
       exclude: excluded.length > 0,
       children,
       tips: tips && !children,
-      byActivity: optionalFlag('orderByLastActive', options.orderByLastActive, false),
-      prompts: optionalFlag('includeSystemPrompt', options.includeSystemPrompt, false),
+      byActivity: flagOf('orderByLastActive', options.orderByLastActive, false),
+      prompts: flagOf('includeSystemPrompt', options.includeSystemPrompt, false),
     },
     params: {
       source,
@@ -109,7 +109,7 @@ function buildList(shape: ListShape) {
   return prepare<PageParams>()((db, p) =>
     db
       .withRecursive('root', (cte) => pageOfSessions(cte, shape, p))
-      .with('shown', (cte) => (shape.tips ? tips(cte) : themselves(cte)))
+      .with('shown', (cte) => (shape.tips ? tipsOfRoots(cte) : themselves(cte)))
       .selectFrom('root')
       .innerJoin('shown', 'shown.root_id', 'root.id')
       .innerJoin('sessions as first', 'first.id', 'root.id')

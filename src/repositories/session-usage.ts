@@ -122,15 +122,15 @@ const replace = prepare<UsageRow>()((db, p) =>
 
 /** How the cost was found: the latest word wins. Model and billing: the first. */
 function descriptions(p: UsageRow) {
-  const { fn, val } = expressionBuilder<Database, 'sessions'>()
+  const eb = expressionBuilder<Database, 'sessions'>()
   return {
-    cost_status: fn.coalesce(val(p.costStatus), 'cost_status'),
-    cost_source: fn.coalesce(val(p.costSource), 'cost_source'),
-    pricing_version: fn.coalesce(val(p.pricingVersion), 'pricing_version'),
-    billing_provider: fn.coalesce('billing_provider', val(p.billingProvider)),
-    billing_base_url: fn.coalesce('billing_base_url', val(p.billingBaseUrl)),
-    billing_mode: fn.coalesce('billing_mode', val(p.billingMode)),
-    model: fn.coalesce('model', val(p.model)),
+    cost_status: eb.fn.coalesce(eb.val(p.costStatus), 'cost_status'),
+    cost_source: eb.fn.coalesce(eb.val(p.costSource), 'cost_source'),
+    pricing_version: eb.fn.coalesce(eb.val(p.pricingVersion), 'pricing_version'),
+    billing_provider: eb.fn.coalesce('billing_provider', eb.val(p.billingProvider)),
+    billing_base_url: eb.fn.coalesce('billing_base_url', eb.val(p.billingBaseUrl)),
+    billing_mode: eb.fn.coalesce('billing_mode', eb.val(p.billingMode)),
+    model: eb.fn.coalesce('model', eb.val(p.model)),
   }
 }
 

@@ -36,15 +36,13 @@ interface UserParams {
 export const sessionsOfUser = prepare<UserParams>()(telegramSessions)
 
 export const unlinkedSessionsOfUser = prepare<UserParams>()((db, p) =>
-  telegramSessions(db, p).where(({ not, exists, selectFrom }) =>
-    not(
-      exists(
-        selectFrom('telegram_dm_topic_bindings as binding')
-          .select('binding.session_id')
-          .whereRef('binding.session_id', '=', 'sessions.id'),
-      ),
-    ),
-  ),
+  telegramSessions(db, p).where((eb) => {
+    const bound = eb
+      .selectFrom('telegram_dm_topic_bindings as binding')
+      .select('binding.session_id')
+      .whereRef('binding.session_id', '=', 'sessions.id')
+    return eb.not(eb.exists(bound))
+  }),
 )
 
 function bindings(db: Kysely<Database>) {

@@ -7,7 +7,7 @@ import {
   SessionNotFoundError,
 } from '../errors.ts'
 import { nowSeconds } from '../schema/clock.ts'
-import { limitOf, lookupText, optionalFlag, requireText } from './input.ts'
+import { flagOf, limitOf, lookupText, requireText } from './input.ts'
 import { toPreview } from './session-activity.ts'
 import type { SessionListEntry } from './session-list.ts'
 import { toSummary } from './session-row.ts'
@@ -90,7 +90,7 @@ export class TelegramTopicRepository {
   /** Also forgets the chat's bindings, unless told not to. */
   async disable(chatId: string, options: { clearBindings?: boolean } = {}): Promise<void> {
     const chat = requireText('chatId', chatId)
-    const clears = optionalFlag('clearBindings', options.clearBindings, true)
+    const clears = flagOf('clearBindings', options.clearBindings, true)
     await orWithoutTables(undefined, () =>
       this.#db.write(async (trx) => {
         await trx

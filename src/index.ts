@@ -34,6 +34,17 @@ export {
 export type { MigrationEvent, OnProgress } from './migrations/runner.ts'
 export type { SchemaState } from './migrations/schema-state.ts'
 export { SCHEMA_VERSION } from './migrations/steps.ts'
+export type { ChatMessage } from './repositories/conversation.ts'
+export type { Usage } from './repositories/session-usage.ts'
+export type { Handoff } from './repositories/handoff-repository.ts'
+export type { ContextMessage } from './repositories/search-context.ts'
+export type { SearchHit } from './repositories/search-repository.ts'
+export type { SearchOptions } from './repositories/search-request.ts'
+export type {
+  NewTopicBinding,
+  TopicBinding,
+  TopicMode,
+} from './repositories/telegram-topic-repository.ts'
 export type { Database } from './schema/database.ts'
 export { openStore, Store } from './store.ts'
 export type { OpenStoreOptions, Repositories, StoreTransaction } from './store.ts'

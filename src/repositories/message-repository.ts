@@ -4,15 +4,23 @@ import { InvalidInputError } from '../errors.ts'
 import { nowSeconds } from '../schema/clock.ts'
 import { readConversation, type ChatMessage, type ConversationOptions } from './conversation.ts'
 import { limitOf, lookupText } from './input.ts'
+import { pageOfMessages } from './message-pages.ts'
 import {
   encodeMessage,
   encodeReplacement,
-  messageColumns,
   toMessage,
   type Message,
   type NewMessage,
   type ReplacementMessage,
 } from './message-row.ts'
+import {
+  readAnchored,
+  readAround,
+  type AnchoredOptions,
+  type AnchoredView,
+  type AroundOptions,
+  type MessageWindow,
+} from './message-views.ts'
 import { addToCounters, deleteMessages, insertMessages, setCounters } from './message-writes.ts'
 
 export interface ListMessagesOptions {
@@ -21,16 +29,6 @@ export interface ListMessagesOptions {
   /** Only messages with a greater id: the last one of the page before. */
   afterId?: number
 }
-
-const page = prepare<{ sessionId: string; afterId: number; limit: number }>()((db, p) =>
-  db
-    .selectFrom('messages')
-    .select(messageColumns)
-    .where('session_id', '=', p.sessionId)
-    .where('id', '>', p.afterId)
-    .orderBy('id')
-    .limit(p.limit),
-)
 
 const countAll = prepare<object>()((db) =>
   db.selectFrom('messages').select((eb) => eb.fn.countAll<number>().as('count')),
@@ -107,12 +105,30 @@ export class MessageRepository {
 
   /** By id; empty when there is no such session. */
   async list(sessionId: string, options: ListMessagesOptions = {}): Promise<Message[]> {
-    const rows = await page.all(this.#db.read, {
+    const rows = await pageOfMessages.all(this.#db.read, {
       sessionId: lookupText('sessionId', sessionId),
-      afterId: options.afterId ?? Number.MIN_SAFE_INTEGER,
+      afterId: afterIdOf(options.afterId),
       limit: limitOf('limit', options.limit, -1),
     })
     return rows.map(toMessage)
+  }
+
+  /** The message with up to `window` others on each side (spec §11). */
+  async around(
+    sessionId: string,
+    messageId: number,
+    options: AroundOptions = {},
+  ): Promise<MessageWindow> {
+    return readAround(this.#db.read, lookupText('sessionId', sessionId), messageId, options)
+  }
+
+  /** `around` for showing a search hit: only some roles, and how the session began and ended. */
+  async anchored(
+    sessionId: string,
+    messageId: number,
+    options: AnchoredOptions = {},
+  ): Promise<AnchoredView> {
+    return readAnchored(this.#db.read, lookupText('sessionId', sessionId), messageId, options)
   }
 
   /** The session as the chat messages a model is sent (spec §12). */
@@ -127,6 +143,12 @@ export class MessageRepository {
       : await countAll.first(this.#db.read, {})
     return found?.count ?? 0
   }
+}
+
+function afterIdOf(id: number | undefined): number {
+  if (id === undefined) return Number.MIN_SAFE_INTEGER
+  if (!Number.isSafeInteger(id)) throw new InvalidInputError('afterId', 'must be a whole number')
+  return id
 }
 
 function requireList<T>(messages: readonly T[]): readonly T[] {

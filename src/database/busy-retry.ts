@@ -14,7 +14,7 @@ export interface RetryOptions {
   maxMs?: number
   /** Keep trying at least this long, whatever the count; 20,000 unless `retries` is given, then 0. */
   patienceMs?: number
-  /** Gives up waiting at once, with the signal's reason. */
+  /** Ends the waiting at once, with the signal's reason; what need not wait goes on. */
   signal?: AbortSignal
 }
 
@@ -58,6 +58,7 @@ export function retryPolicy(
  * Runs `attempt` again, after a random pause, for as long as it fails because of another
  * connection's lock and the policy allows. Anything else it throws is final.
  * @throws {DatabaseBusyError} when attempts and patience are used up.
+ * @throws the reason of the policy's signal when it ends the waiting.
  */
 export async function withBusyRetry<T>(
   policy: RetryPolicy,
@@ -76,7 +77,8 @@ export async function withBusyRetry<T>(
         retries: Infinity,
         minTimeout: 0,
         factor: 1,
-        ...(policy.signal && { signal: policy.signal }),
+        // Not given the signal: it would also turn a success into a failure when the abort came
+        // during it, and a write that is in the file must not be told as one that is not.
         // The pause is made here because p-retry cannot draw one uniformly from a range, and because
         // this hook alone runs if, and only if, another attempt can follow.
         shouldRetry: async ({ error }) => {
@@ -84,8 +86,7 @@ export async function withBusyRetry<T>(
           if (!isBusy(error)) return false
           if (attempts > policy.retries && elapsed >= policy.patienceMs) return false
           onRetry?.()
-          const pause = policy.minMs + Math.random() * (policy.maxMs - policy.minMs)
-          await sleep(pause, undefined, policy.signal && { signal: policy.signal }).catch(() => {})
+          await pause(policy)
           return true
         },
       },
@@ -97,6 +98,13 @@ export async function withBusyRetry<T>(
       holder: policy.findHolder(),
     })
   }
+}
+
+/** @throws the signal's reason, at once, when it is or gets aborted. */
+async function pause({ minMs, maxMs, signal }: RetryPolicy): Promise<void> {
+  const lengthMs = minMs + Math.random() * (maxMs - minMs)
+  await sleep(lengthMs, undefined, signal && { signal }).catch(() => {})
+  signal?.throwIfAborted()
 }
 
 function milliseconds(field: string, value: number): number {

@@ -165,8 +165,9 @@ export class WriteQueue {
       if (rest.length > 0) await this.#commit(rest)
       return
     }
-    const isFinal = error instanceof DatabaseBusyError || this.#parts.retry.signal?.aborted
-    if (batch.length === 1 || isFinal) {
+    const { signal } = this.#parts.retry
+    const isAbort = signal?.aborted && error === signal.reason
+    if (batch.length === 1 || isAbort || error instanceof DatabaseBusyError) {
       for (const job of batch) this.#fail(job, error)
       return
     }

@@ -5,6 +5,12 @@ import type { Database } from '../schema/database.ts'
 /** What a repository works on: the whole store, or one open transaction of it. */
 export interface Handle {
   readonly read: Kysely<Database>
+  /**
+   * For reads that may be slow (search, analytics, pages of an export): single statements, run in a
+   * worker thread where the file is big, and aborted by `.execute({ signal })`. In a transaction it
+   * is the transaction itself.
+   */
+  readonly heavy: Kysely<Database>
   /** Everything `change` does is stored, or nothing of it. It may run more than once. */
   write<T>(change: (trx: Transaction<Database>) => Promise<T>): Promise<T>
 }
@@ -15,10 +21,12 @@ export interface Handle {
  */
 export class TransactionHandle implements Handle {
   readonly read: Transaction<Database>
+  readonly heavy: Transaction<Database>
   #last: Promise<unknown> = Promise.resolve()
 
   constructor(trx: Transaction<Database>) {
     this.read = trx
+    this.heavy = trx
   }
 
   async write<T>(change: (trx: Transaction<Database>) => Promise<T>): Promise<T> {

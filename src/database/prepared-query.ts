@@ -19,9 +19,14 @@ class Hole {
   }
 }
 
+export interface QueryOptions {
+  /** Stops waiting at once, with the signal's reason. */
+  readonly signal?: AbortSignal | undefined
+}
+
 /** A query that was built and compiled once and is run with new values each time. */
 export interface PreparedQuery<P extends object, R> {
-  all(db: Kysely<Database>, params: P): Promise<R[]>
+  all(db: Kysely<Database>, params: P, options?: QueryOptions): Promise<R[]>
   first(db: Kysely<Database>, params: P): Promise<R | undefined>
   /** For what returns no rows; `insertId` and `numAffectedRows` are in the result. */
   run(db: Kysely<Database>, params: P): Promise<QueryResult<R>>
@@ -52,8 +57,8 @@ export function prepare<P extends object>() {
       return { ...compiled, parameters: compiled.parameters.map((value) => fill(value, params)) }
     }
     return {
-      async all(db, params) {
-        return (await db.executeQuery(bind(params))).rows
+      async all(db, params, options) {
+        return (await db.executeQuery(bind(params), options)).rows
       },
       async first(db, params) {
         return (await db.executeQuery(bind(params))).rows[0]

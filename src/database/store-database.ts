@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 
-import { Kysely, type Transaction } from 'kysely'
+import { Kysely, type CompiledQuery, type Transaction } from 'kysely'
 
 import { ReadonlyError, StoreClosedError, TransactionMisuseError } from '../errors.ts'
 import type { StoreError } from '../errors.ts'
@@ -8,6 +8,8 @@ import type { Database } from '../schema/database.ts'
 import { withBusyRetry, type RetryPolicy } from './busy-retry.ts'
 import { connectReader, removeEmptyWal, type Connection } from './connection.ts'
 import { StoreDialect, type ConnectionSource } from './dialect.ts'
+import { HeavyDialect } from './heavy-dialect.ts'
+import { HeavyReads } from './heavy-reads.ts'
 import type { Logger } from './logger.ts'
 import { toStoreError } from './sqlite-errors.ts'
 import { Statistics, type CommittedBatch } from './statistics.ts'
@@ -39,6 +41,9 @@ interface WriteScope {
 export class StoreDatabase {
   readonly path: string
   readonly read: Kysely<Database>
+  /** Single reading statements that may be slow; see `Handle.heavy`. */
+  readonly heavy: Kysely<Database>
+  readonly #heavyReads: HeavyReads
   readonly #parts: StoreDatabaseParts
   readonly statistics = new Statistics()
   readonly #queue: WriteQueue | undefined
@@ -54,6 +59,8 @@ export class StoreDatabase {
     this.read = new Kysely({
       dialect: new StoreDialect(this.#readSource(), { begin: 'begin', concurrent: true }),
     })
+    this.#heavyReads = new HeavyReads(parts.path, () => parts.reader, parts.logger)
+    this.heavy = new Kysely({ dialect: new HeavyDialect((...query) => this.#runHeavy(...query)) })
     if (parts.writer) {
       const source = this.#writeSource(parts.writer)
       this.#queue = new WriteQueue({
@@ -132,6 +139,7 @@ export class StoreDatabase {
     this.#assertOutside('close()')
     await this.#queue?.idle()
     this.#closed = true
+    await this.#heavyReads.close()
     this.#checkpoint()
     // A reader that is lent to a stream or a transaction is closed when it comes back.
     for (const reader of [this.#parts.reader, ...this.#idleReaders]) reader.raw.close()
@@ -147,19 +155,29 @@ export class StoreDatabase {
     )
   }
 
+  #assertReadable(): void {
+    if (this.#closed) throw new StoreClosedError()
+    this.#assertOutside('a query')
+  }
+
+  async #runHeavy(query: CompiledQuery, signal?: AbortSignal): Promise<unknown[]> {
+    this.#assertReadable()
+    try {
+      return await withBusyRetry(this.#parts.retry, () => this.#heavyReads.run(query, signal))
+    } catch (error) {
+      throw this.#readError(error)
+    }
+  }
+
   #readSource(): ConnectionSource {
     const { path, reader, retry } = this.#parts
-    const assertUsable = (): void => {
-      if (this.#closed) throw new StoreClosedError()
-      this.#assertOutside('a query')
-    }
     return {
       shared: () => {
-        assertUsable()
+        this.#assertReadable()
         return reader
       },
       dedicated: () => {
-        assertUsable()
+        this.#assertReadable()
         return this.#idleReaders.pop() ?? connectReader(path)
       },
       release: (connection) => {

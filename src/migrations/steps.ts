@@ -13,6 +13,8 @@ import * as trigramIndex from './0010_trigram_index.ts'
 import * as inlineIndexes from './0011_inline_indexes.ts'
 import * as chatRoutes from './store_0001_chat_routes.ts'
 import * as inbound from './store_0002_inbound.ts'
+import * as keyValues from './store_0003_key_values.ts'
+import * as agentItems from './store_0004_agent_items.ts'
 
 /** Rows indexed so far and rows in all. */
 export type IndexReport = (done: number, total: number) => void | Promise<void>
@@ -51,6 +53,8 @@ export function hermesSteps(options: StepOptions = {}): Record<string, Step> {
 export const ownSteps: Readonly<Record<string, Step>> = {
   store_0001_chat_routes: chatRoutes,
   store_0002_inbound: inbound,
+  store_0003_key_values: keyValues,
+  store_0004_agent_items: agentItems,
 }
 
 /** `0007_reasoning…` → 7. */

@@ -69,6 +69,20 @@ export interface StateMeta {
   value: string | null;
 }
 
+export interface StoreAgentItems {
+  item: string;
+  message_digest: string;
+  message_id: number;
+  position: number;
+}
+
+export interface StoreAgentOperations {
+  applied_at: number;
+  content_digest: string;
+  operation_id: string;
+  session_id: string;
+}
+
 export interface StoreChatRoutes {
   account: string;
   chat_id: string;
@@ -107,6 +121,22 @@ export interface StoreInbound {
   sender_name: string | null;
   sent_at: number | null;
   settled_at: number | null;
+}
+
+export interface StoreKeyValues {
+  expires_at: number | null;
+  id: Generated<number>;
+  key: string;
+  kind: string;
+  namespace: string;
+  value: string | null;
+}
+
+export interface StoreListItems {
+  expires_at: number | null;
+  id: Generated<number>;
+  list_id: number;
+  value: string;
 }
 
 export interface StoreMigrationLock {
@@ -164,9 +194,13 @@ export interface DB {
   schema_version: SchemaVersion;
   sessions: Sessions;
   state_meta: StateMeta;
+  store_agent_items: StoreAgentItems;
+  store_agent_operations: StoreAgentOperations;
   store_chat_routes: StoreChatRoutes;
   store_commands: StoreCommands;
   store_inbound: StoreInbound;
+  store_key_values: StoreKeyValues;
+  store_list_items: StoreListItems;
   store_migration_lock: StoreMigrationLock;
   store_migrations: StoreMigrations;
   store_route_sessions: StoreRouteSessions;

@@ -1,0 +1,77 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+
+import { Bot, GrammyError } from 'grammy'
+
+import { telegramInbound, type ChatSource } from '../../src/gateway-adapter/index.ts'
+import type { Conversations } from './conversation.ts'
+import { log } from './log.ts'
+import { splitText } from './split-text.ts'
+
+export interface Channel {
+  /** Rejects when the channel fails for good. */
+  readonly done: Promise<void>
+  stop(): Promise<void>
+}
+
+const MESSAGE_LENGTH = 4096
+/** Replies to a forum's General topic must not name its id. */
+const GENERAL_TOPIC = '1'
+const FLOOD_PATIENCE_S = 60
+
+/** Long polling: an update is acknowledged once its message is stored, so a crash loses none. */
+export async function serveTelegram(
+  conversations: Conversations,
+  { token, apiRoot }: { token: string; apiRoot?: string | undefined },
+): Promise<Channel> {
+  const bot = new Bot(token, apiRoot === undefined ? {} : { client: { apiRoot } })
+  await bot.init()
+  const { id: botId, username } = bot.botInfo
+  const say = (source: ChatSource, text: string) => sendText(bot, source, text)
+
+  bot.use(async ({ update }) => {
+    const inbound = telegramInbound(update, { botId })
+    // Edits and moved chats change nothing here yet.
+    if (inbound.kind !== 'message') return
+    await conversations.take(inbound, say, username)
+  })
+  bot.catch(({ error, ctx }) => log('telegram', `update ${ctx.update.update_id}`, error))
+
+  await conversations.catchUp({ platform: 'telegram', account: String(botId) }, say)
+  const done = bot.start({
+    allowed_updates: ['message', 'channel_post'],
+    onStart: () => log('telegram', `serving @${username}`),
+  })
+  return { done, stop: () => bot.stop() }
+}
+
+async function sendText(bot: Bot, source: ChatSource, text: string): Promise<void> {
+  const { chatId = '', threadId, chatType, messageId } = source
+  const isGroup = chatType !== 'dm'
+  for (const part of splitText(text, MESSAGE_LENGTH)) {
+    await patiently(() =>
+      bot.api.sendMessage(chatId, part, {
+        ...(threadId !== undefined &&
+          !(isGroup && threadId === GENERAL_TOPIC) && { message_thread_id: Number(threadId) }),
+        ...(isGroup &&
+          messageId !== undefined && {
+            reply_parameters: {
+              message_id: Number(messageId),
+              allow_sending_without_reply: true,
+            },
+          }),
+      }),
+    )
+  }
+}
+
+/** Waits once when Telegram asks for it. */
+async function patiently(send: () => Promise<unknown>): Promise<void> {
+  try {
+    await send()
+  } catch (error) {
+    const waitS = error instanceof GrammyError ? error.parameters.retry_after : undefined
+    if (waitS === undefined || waitS > FLOOD_PATIENCE_S) throw error
+    await sleep(waitS * 1000)
+    await send()
+  }
+}

@@ -1,0 +1,60 @@
+import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+
+import { normalizeSource } from '../../src/gateway-adapter/index.ts'
+import type { Conversations } from './conversation.ts'
+
+/** Hermes calls the machine it runs on the platform "local". */
+const source = normalizeSource({ platform: 'local', chatType: 'dm', chatId: 'terminal' })
+
+/**
+ * Serves standard input: each line is a message, and is answered before the next is read. Resolves at
+ * the end of the input when everything is answered, or when `signal` aborts.
+ */
+export async function serveTerminal(
+  conversations: Conversations,
+  signal: AbortSignal,
+): Promise<void> {
+  const { stdin, stdout } = process
+  const isInteractive = stdin.isTTY && stdout.isTTY
+  const lines = createInterface({
+    input: stdin,
+    ...(isInteractive && { output: stdout, prompt: 'you> ' }),
+    crlfDelay: Infinity,
+    signal,
+  })
+  // In raw mode the terminal sends no signal for Ctrl-C.
+  lines.on('SIGINT', () => process.kill(process.pid, 'SIGINT'))
+  const say = async (_: unknown, text: string): Promise<void> => {
+    if (!stdout.write(`${text}\n`)) await once(stdout, 'drain')
+  }
+
+  await conversations.catchUp({ platform: source.platform }, say)
+  if (isInteractive) lines.prompt()
+  for await (const line of lines) {
+    if (signal.aborted) break
+    if (line.trim() !== '') await answered(conversations, line, say)
+    if (isInteractive) lines.prompt()
+  }
+  if (!signal.aborted) await conversations.idle()
+}
+
+async function answered(
+  conversations: Conversations,
+  line: string,
+  say: (_: unknown, text: string) => Promise<void>,
+): Promise<void> {
+  const taken = await conversations.take(
+    {
+      kind: 'message',
+      source,
+      text: line,
+      at: Date.now() / 1000,
+      messageId: randomUUID(),
+      attachments: [],
+    },
+    say,
+  )
+  await taken.answered
+}

@@ -1,0 +1,72 @@
+import type { Kysely } from 'kysely'
+
+import type { Database } from '../schema/database.ts'
+import { chatOf } from './chat.ts'
+import type { Lane } from './lane.ts'
+import { toLane } from './lane.ts'
+import type { SessionKeyOptions } from './session-key.ts'
+
+export interface PendingOptions {
+  readonly platform: string
+  /** The bot's own id, as in the sources of its messages. */
+  readonly account?: string | undefined
+  /** Seconds since the epoch; what was taken earlier is left alone. */
+  readonly since: number
+}
+
+/** A message that was stored and neither answered nor given up. */
+export interface PendingTurn {
+  readonly lane: Lane
+  readonly messageId: number
+  readonly platformMessageId: string
+}
+
+/** Oldest first. A message that Hermes has deleted waits for nothing. */
+export async function listPending(
+  db: Kysely<Database>,
+  { platform, account = '', since }: PendingOptions,
+  keys: SessionKeyOptions,
+): Promise<PendingTurn[]> {
+  const rows = await db
+    .selectFrom('store_inbound as claim')
+    .innerJoin('store_chat_routes as route', 'route.id', 'claim.route_id')
+    .innerJoin('messages', 'messages.id', 'claim.message_id')
+    .select([
+      'claim.route_id',
+      'claim.message_id',
+      'claim.platform_message_id',
+      'claim.sender_id',
+      'claim.sender_name',
+      'claim.chat_id',
+      'route.chat_type',
+      'route.thread_id',
+      'route.user_id',
+      'messages.session_id',
+    ])
+    .where('claim.settled_at', 'is', null)
+    .where('claim.platform', '=', platform)
+    .where('claim.account', '=', account)
+    .where('claim.received_at', '>=', since)
+    .orderBy('claim.message_id')
+    .execute()
+  return rows.map((row) => {
+    const chat = chatOf(
+      {
+        platform,
+        account,
+        chatType: row.chat_type,
+        chatId: row.chat_id,
+        threadId: row.thread_id,
+        userId: row.user_id === '' ? row.sender_id : row.user_id,
+        userName: row.sender_name,
+        messageId: row.platform_message_id,
+      },
+      keys,
+    )
+    return {
+      lane: toLane(chat, row.route_id, row.session_id),
+      messageId: row.message_id,
+      platformMessageId: row.platform_message_id,
+    }
+  })
+}

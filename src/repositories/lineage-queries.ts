@@ -5,6 +5,8 @@ import type { Database } from '../schema/database.ts'
 
 /** How many steps a walk goes before it takes the data to be damaged (spec §9). */
 const LONGEST = 100
+/** The same for the walk from a session in which nothing was said. */
+const LONGEST_TO_MESSAGES = 32
 
 interface Edge extends Database {
   current: Database['sessions']
@@ -102,4 +104,84 @@ export async function ancestorIds(db: Kysely<Database>, id: string): Promise<str
     line.add(ancestor.id)
   }
   return [...line].toReversed()
+}
+
+const tip = prepare<{ id: string }>()((db, p) =>
+  db
+    .with('root', (cte) => cte.selectNoFrom((eb) => eb.val(p.id).as('id')))
+    .with('tip', (cte) => tipsOfRoots(cte))
+    .selectFrom('tip')
+    .select('tip.id'),
+)
+
+export async function tipId(db: Kysely<Database>, id: string): Promise<string> {
+  return (await tip.first(db, { id }))?.id ?? id
+}
+
+const descendants = prepare<{ id: string }>()((db, p) =>
+  db
+    // Of the ids alone, so that UNION ends on a circle.
+    .withRecursive('line(id)', (cte) =>
+      cte
+        .selectFrom('sessions')
+        .select('sessions.id')
+        .where('sessions.parent_session_id', '=', p.id)
+        .union((recursive) =>
+          recursive
+            .selectFrom('line')
+            .innerJoin('sessions', 'sessions.parent_session_id', 'line.id')
+            .select('sessions.id'),
+        ),
+    )
+    .selectFrom('line')
+    .innerJoin('sessions', 'sessions.id', 'line.id')
+    .select('line.id')
+    .where('line.id', '!=', p.id)
+    .orderBy('sessions.started_at')
+    .orderBy('line.id'),
+)
+
+export async function descendantIds(db: Kysely<Database>, id: string): Promise<string[]> {
+  return (await descendants.all(db, { id })).map((row) => row.id)
+}
+
+const firstWithMessages = prepare<{ id: string }>()((db, p) =>
+  db
+    .withRecursive('walk(id, step)', (cte) =>
+      cte
+        .selectNoFrom((eb) => [eb.val<string | null>(p.id).as('id'), eb.lit<number>(0).as('step')])
+        .unionAll((recursive) =>
+          recursive
+            .selectFrom('walk')
+            .select((eb) => [
+              eb
+                .selectFrom('sessions as child')
+                .select('child.id')
+                .whereRef('child.parent_session_id', '=', 'walk.id')
+                .orderBy('child.started_at', 'desc')
+                .orderBy('child.id', 'desc')
+                .limit(sql.lit(1))
+                .as('id'),
+              eb('walk.step', '+', eb.lit(1)).as('step'),
+            ])
+            .where('walk.id', 'is not', null)
+            .where('walk.step', '<', sql.lit(LONGEST_TO_MESSAGES)),
+        ),
+    )
+    .selectFrom('walk')
+    .select('walk.id')
+    .where((eb) =>
+      eb.exists(
+        eb
+          .selectFrom('messages')
+          .select('messages.id')
+          .whereRef('messages.session_id', '=', 'walk.id'),
+      ),
+    )
+    .orderBy('walk.step')
+    .limit(sql.lit(1)),
+)
+
+export async function resumeTarget(db: Kysely<Database>, id: string): Promise<string> {
+  return (await firstWithMessages.first(db, { id }))?.id ?? id
 }

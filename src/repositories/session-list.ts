@@ -41,13 +41,15 @@ export async function listSessions(
 ): Promise<SessionListEntry[]> {
   const { shape, params } = toQuery(options)
   const rows = await listOf(shape).all(db, params)
-  return rows.map(({ root_id, words, last_active, system_prompt, ...row }) => ({
-    ...toSummary(row),
-    preview: toPreview(words),
-    lastActive: last_active,
-    ...(root_id === row.id ? {} : { lineageRootId: root_id }),
-    ...(system_prompt === undefined ? {} : { systemPrompt: system_prompt }),
-  }))
+  return rows.map((row) => {
+    const entry: SessionListEntry = Object.assign(toSummary(row), {
+      preview: toPreview(row.words),
+      lastActive: row.last_active,
+    })
+    if (row.root_id !== row.id) entry.lineageRootId = row.root_id
+    if (row.system_prompt !== undefined) entry.systemPrompt = row.system_prompt
+    return entry
+  })
 }
 
 interface ListShape extends PageShape {

@@ -32,7 +32,7 @@ export async function recentSessions(
     offset,
     reach: limit < 0 ? -1 : limit + offset,
   })
-  return rows.map(({ last_active, ...row }) => ({ ...toSummary(row), lastActive: last_active }))
+  return rows.map((row) => Object.assign(toSummary(row), { lastActive: row.last_active }))
 }
 
 interface RecentParams {

@@ -13,6 +13,14 @@ import {
 } from './new-session.ts'
 import { listSessions, type ListOptions, type SessionListEntry } from './session-list.ts'
 import { recentSessions, type RecentOptions, type RecentSession } from './session-recent.ts'
+import {
+  deleteSession,
+  finalizeOrphanedCompressions,
+  pruneGhosts,
+  pruneSessions,
+  type DeleteOptions,
+  type PruneOptions,
+} from './session-removal.ts'
 import { sessionColumns, toSession, type Session } from './session-row.ts'
 import { addUsage, setUsage, toUsageRow, type Usage } from './session-usage.ts'
 
@@ -130,6 +138,26 @@ export class SessionRepository {
       .$if(Boolean(only), (query) => query.where('source', '=', only))
       .executeTakeFirstOrThrow()
     return count
+  }
+
+  /** Deletes a session with its messages; its children stay, without a parent (spec §14). */
+  delete(id: string, options: DeleteOptions = {}): Promise<boolean> {
+    return deleteSession(this.#db, id, options)
+  }
+
+  /** Deletes the ended sessions that started before `olderThanDays` ago, 90 if absent (spec §14). */
+  prune(options: PruneOptions = {}): Promise<number> {
+    return pruneSessions(this.#db, options)
+  }
+
+  /** Deletes the empty sessions a terminal left behind more than a day ago (spec §7). */
+  pruneGhosts(options: DeleteOptions = {}): Promise<number> {
+    return pruneGhosts(this.#db, options)
+  }
+
+  /** Ends the continuations of a compression that were never used for a week (spec §7). */
+  finalizeOrphanedCompressions(): Promise<number> {
+    return finalizeOrphanedCompressions(this.#db)
   }
 
   async #insert(row: NewSessionRow): Promise<boolean> {

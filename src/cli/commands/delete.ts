@@ -1,0 +1,41 @@
+import type { Command } from 'commander'
+
+import type { Store } from '../../index.ts'
+import type { Cli } from '../cli.ts'
+import { UsageError } from '../errors.ts'
+import { findExactSession } from '../find-session.ts'
+import { counted, localTime, oneLine } from '../text.ts'
+
+interface DeleteOptions {
+  readonly yes?: true
+  readonly sessionsDir?: string
+}
+
+export function addDelete(program: Command, cli: Cli): void {
+  program
+    .command('delete <session>')
+    .description('delete a session and its messages; its sub-sessions stay and lose their parent')
+    .option('--sessions-dir <folder>', "delete the session's transcript files in there, too")
+    .option('--yes', 'do it; without this nothing is deleted')
+    .action(async (typed: string, options: DeleteOptions) => {
+      if (!options.yes) {
+        const what = await cli.read((store) => describe(store, typed))
+        throw new UsageError(`nothing was deleted; --yes deletes ${what}`)
+      }
+      await cli.write(async (store) => {
+        const id = await findExactSession(store, typed)
+        const what = await describe(store, typed)
+        const { sessionsDir } = options
+        await store.sessions.delete(id, sessionsDir === undefined ? {} : { sessionsDir })
+        if (cli.json) return cli.out.json({ deleted: id })
+        await cli.out.line(`Deleted ${what}.`)
+      })
+    })
+}
+
+async function describe(store: Store, typed: string): Promise<string> {
+  const session = await store.sessions.get(await findExactSession(store, typed))
+  const title = session.title === null ? '' : ` "${session.title}"`
+  const messages = counted(await store.messages.count(session.id), 'message')
+  return oneLine(`${session.id}${title}, started ${localTime(session.startedAt)}, ${messages}`)
+}

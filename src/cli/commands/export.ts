@@ -1,0 +1,55 @@
+import type { Command } from 'commander'
+
+import { SessionNotFoundError, type Store } from '../../index.ts'
+import type { Cli } from '../cli.ts'
+import { UsageError } from '../errors.ts'
+import { findSession } from '../find-session.ts'
+import { writeNewFile } from '../new-file.ts'
+import { toJson } from '../text.ts'
+
+interface ExportOptions {
+  readonly source?: string
+  readonly out?: string
+  readonly force?: true
+}
+
+export function addExport(program: Command, cli: Cli): void {
+  program
+    .command('export [session]')
+    .description('all sessions, or one, with their messages: one line of JSON for each session')
+    .option('--source <source>', 'only sessions of this source')
+    .option('--out <file>', 'write this file, for its owner only, instead of the output')
+    .option('--force', 'replace the file if it exists')
+    .action((typed: string | undefined, options: ExportOptions) => {
+      const { source, out } = options
+      if (typed !== undefined && source !== undefined) {
+        throw new UsageError('name a session or a --source, not both')
+      }
+      return cli.read(async (store) => {
+        const sessions = sessionsOf(store, typed, source)
+        if (out === undefined || out === '-') {
+          for await (const session of sessions) await cli.out.line(toJson(session))
+          return
+        }
+        const keep = { force: options.force ?? false, keep: store.path }
+        await writeNewFile(out, keep, async (file) => {
+          for await (const session of sessions) await file.appendFile(`${toJson(session)}\n`)
+        })
+      })
+    })
+}
+
+async function* sessionsOf(
+  store: Store,
+  typed: string | undefined,
+  source: string | undefined,
+): AsyncIterable<object> {
+  if (typed === undefined) {
+    yield* store.exports.all(source === undefined ? {} : { source })
+    return
+  }
+  const id = await findSession(store, typed)
+  const session = await store.exports.session(id)
+  if (!session) throw new SessionNotFoundError(id)
+  yield session
+}

@@ -2,7 +2,12 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 
 import { Kysely, type CompiledQuery, type Transaction } from 'kysely'
 
-import { ReadonlyError, StoreClosedError, TransactionMisuseError } from '../errors.ts'
+import {
+  DatabaseBusyError,
+  ReadonlyError,
+  StoreClosedError,
+  TransactionMisuseError,
+} from '../errors.ts'
 import type { StoreError } from '../errors.ts'
 import type { Database } from '../schema/database.ts'
 import { withBusyRetry, type RetryPolicy } from './busy-retry.ts'
@@ -11,8 +16,9 @@ import { StoreDialect, type ConnectionSource } from './dialect.ts'
 import { HeavyDialect } from './heavy-dialect.ts'
 import { HeavyReads } from './heavy-reads.ts'
 import type { Logger } from './logger.ts'
-import { toStoreError } from './sqlite-errors.ts'
+import { isBusy, toStoreError } from './sqlite-errors.ts'
 import { Statistics, type CommittedBatch } from './statistics.ts'
+import { vacuumFile } from './vacuum.ts'
 import { WriteQueue } from './write-queue.ts'
 
 const CHECKPOINT_EVERY_WRITES = 50
@@ -91,10 +97,30 @@ export class StoreDatabase {
    * @throws {TransactionMisuseError} when called from inside another write of this store.
    */
   async write<T>(change: (trx: Transaction<Database>) => Promise<T>): Promise<T> {
-    this.#assertOutside('a write')
+    return this.#writable('a write').push(change)
+  }
+
+  /**
+   * Rewrites the file without its free pages, in another thread; the writes asked for meanwhile wait.
+   * @throws {DatabaseBusyError} when another connection did not let go of its lock.
+   * @throws what `write` throws for a store that cannot write.
+   */
+  async vacuum(): Promise<void> {
+    const queue = this.#writable('vacuum()')
+    const startedAt = performance.now()
+    try {
+      await queue.alone(() => vacuumFile(this.path))
+    } catch (error) {
+      if (!isBusy(error)) throw toStoreError(error, this.path)
+      throw new DatabaseBusyError(performance.now() - startedAt, 1, { cause: error })
+    }
+  }
+
+  #writable(what: string): WriteQueue {
+    this.#assertOutside(what)
     if (this.#closing) throw new StoreClosedError()
     if (!this.#queue) throw this.#parts.refusal?.() ?? new ReadonlyError()
-    return this.#queue.push(change)
+    return this.#queue
   }
 
   /** Waits for the writes already asked for, then closes every connection. Safe to call twice. */

@@ -1,33 +1,42 @@
 import type { Kysely, Transaction } from 'kysely'
 
-import { DatabaseBusyError } from '../errors.ts'
+import type { DatabaseCorruptError } from '../errors.ts'
 import type { Database } from '../schema/database.ts'
 import { withBusyRetry, type RetryPolicy } from './busy-retry.ts'
-import type { Connection } from './connection.ts'
-import { isBusy } from './sqlite-errors.ts'
 import type { CommittedBatch } from './statistics.ts'
+import {
+  isEverybodys,
+  isIndexDamage,
+  LostBatch,
+  runJobs,
+  type Change,
+  type Job,
+  type Outcome,
+  type WriteBatchParts,
+} from './write-batch.ts'
 
-export type Change<T> = (trx: Transaction<Database>) => Promise<T>
-
-/** Told what the queue does while it works. */
-export interface WriteObserver {
-  retried(): void
-  committed(batch: CommittedBatch): void
-  failed(error: unknown): void
-}
-
-export interface WriteQueueParts {
+export interface WriteQueueParts extends WriteBatchParts {
   readonly db: Kysely<Database>
-  readonly writer: Connection
   readonly retry: RetryPolicy
-  readonly observer: WriteObserver
-  /** Runs a change so that a call to the outer store from inside can be told (and refused). */
-  readonly inScope: <T>(run: () => Promise<T>) => Promise<T>
+  /** Called before each attempt; what it throws rejects the whole batch. */
+  readonly assertWritable: () => void
+  /** Called after each COMMIT; what it throws rejects the whole batch. */
+  readonly assertStored: () => void
+  /** Makes writing possible again where a full-text index is damaged. */
+  readonly setAsideIndex: (
+    trx: Transaction<Database>,
+    damage: DatabaseCorruptError,
+  ) => Promise<void>
+  /** Told what the queue does while it works. */
+  readonly observer: {
+    retried(): void
+    committed(batch: CommittedBatch): void
+    failed(error: unknown): void
+  }
 }
 
-/** The most one transaction carries, and how long it goes on taking more. */
+/** The most one transaction carries. */
 const MAX_BATCH = 128
-const MAX_HOLD_MS = 50
 
 /**
  * Other processes only poll for the lock. When our batches follow each other without a gap for this
@@ -38,15 +47,6 @@ const BREATHER_MS = 15
 
 // Taken now, so that an application that replaces timers in its tests does not stop the queue.
 const { setImmediate: nextTurn, setTimeout: later } = globalThis
-
-interface Job {
-  readonly change: Change<unknown>
-  readonly askedAt: number
-  readonly resolve: (value: unknown) => void
-  readonly reject: (error: unknown) => void
-}
-
-type Outcome = { job: Job; value: unknown } | { job: Job; error: unknown }
 
 /**
  * Group commit: the writes that wait at the same moment share one `begin immediate` transaction, in
@@ -95,23 +95,29 @@ export class WriteQueue {
   }
 
   /** Stores the batch; what it had no time for goes back to the head of the line. */
-  async #commit(batch: Job[]): Promise<void> {
-    let outcomes: Outcome[] = []
+  async #commit(batch: Job[], damage?: DatabaseCorruptError): Promise<void> {
+    let outcomes: Outcome[]
     let heldMs = 0
     const startedAt = performance.now()
     try {
-      await withBusyRetry(
+      outcomes = await withBusyRetry(
         this.#parts.retry,
         async () => {
-          const begunAt = performance.now()
-          outcomes = []
-          await this.#parts.db.transaction().execute((trx) => this.#runAll(trx, batch, outcomes))
+          this.#parts.assertWritable()
+          let begunAt = 0
+          const done = await this.#parts.db.transaction().execute(async (trx) => {
+            begunAt = performance.now()
+            if (damage) await this.#parts.setAsideIndex(trx, damage)
+            return runJobs(this.#parts, trx, batch, damage !== undefined)
+          })
           heldMs = performance.now() - begunAt
+          return done
         },
         () => this.#parts.observer.retried(),
       )
+      this.#parts.assertStored()
     } catch (error) {
-      await this.#commitFailed(batch, error)
+      await this.#commitFailed(batch, error, damage)
       return
     }
     this.#waiting.unshift(...batch.slice(outcomes.length))
@@ -124,67 +130,31 @@ export class WriteQueue {
     }
   }
 
-  async #runAll(trx: Transaction<Database>, batch: Job[], outcomes: Outcome[]): Promise<void> {
-    const begunAt = performance.now()
-    for (const job of batch) {
-      if (outcomes.length > 0 && performance.now() - begunAt > MAX_HOLD_MS) return
-      outcomes.push(
-        batch.length === 1 ? await this.#run(trx, job) : await this.#runInSavepoint(trx, job),
-      )
-    }
-  }
-
-  async #run(trx: Transaction<Database>, job: Job): Promise<Outcome> {
-    return { job, value: await this.#parts.inScope(() => job.change(trx)) }
-  }
-
-  async #runInSavepoint(trx: Transaction<Database>, job: Job): Promise<Outcome> {
-    this.#control('savepoint queued_write')
-    try {
-      const outcome = await this.#run(trx, job)
-      this.#control('release queued_write')
-      return outcome
-    } catch (error) {
-      if (isBusy(error)) throw error
-      // Gone with the whole transaction (a full disk): the others have to be run again without it.
-      if (!this.#parts.writer.raw.inTransaction) throw new LostBatch(job, error)
-      this.#control('rollback to queued_write')
-      this.#control('release queued_write')
-      return { job, error }
-    }
-  }
-
-  #control(command: string): void {
-    this.#parts.writer.statements.get(command).run()
-  }
-
-  async #commitFailed(batch: Job[], error: unknown): Promise<void> {
+  async #commitFailed(
+    batch: Job[],
+    error: unknown,
+    damage: DatabaseCorruptError | undefined,
+  ): Promise<void> {
     if (error instanceof LostBatch) {
       this.#fail(error.job, error.cause)
       const rest = batch.filter((job) => job !== error.job)
-      if (rest.length > 0) await this.#commit(rest)
+      if (rest.length > 0) await this.#commit(rest, damage)
       return
     }
+    // FTS5 may find the damage as late as in the COMMIT, so it is not told whose write met it.
+    if (isIndexDamage(error) && !damage) return this.#commit(batch, error)
     const { signal } = this.#parts.retry
     const isAbort = signal?.aborted && error === signal.reason
-    if (batch.length === 1 || isAbort || error instanceof DatabaseBusyError) {
+    if (batch.length === 1 || isAbort || isEverybodys(error)) {
       for (const job of batch) this.#fail(job, error)
       return
     }
     // The commit itself failed, so nobody's fault is known: each write gets a transaction of its own.
-    for (const job of batch) await this.#commit([job])
+    for (const job of batch) await this.#commit([job], damage)
   }
 
   #fail(job: Job, error: unknown): void {
     this.#parts.observer.failed(error)
     job.reject(error)
-  }
-}
-
-class LostBatch extends Error {
-  readonly job: Job
-  constructor(job: Job, cause: unknown) {
-    super('the transaction was rolled back', { cause })
-    this.job = job
   }
 }

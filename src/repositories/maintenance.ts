@@ -1,4 +1,30 @@
 import type { StoreDatabase } from '../database/store-database.ts'
+import { InvalidInputError } from '../errors.ts'
+import { nowSeconds } from '../schema/clock.ts'
+import { pyStrip } from '../schema/python-text.ts'
+import { pruneSessions, type DeleteOptions } from './session-removal.ts'
+
+export interface AutoPruneOptions extends DeleteOptions {
+  /** 90 by default. */
+  retentionDays?: number
+  /** 24 by default: nothing is done when the last time was not that long ago. */
+  minIntervalHours?: number
+  /** Whether to give the space back, if anything was deleted; true by default. */
+  vacuum?: boolean
+}
+
+export interface AutoPruneResult {
+  /** It was done less than the interval ago, here or by the agent. */
+  skipped: boolean
+  /** How many sessions were deleted. */
+  pruned: number
+  vacuumed: boolean
+  /** What went wrong; whatever was deleted before stays deleted. */
+  error?: Error
+}
+
+const LAST_AUTO_PRUNE = 'last_auto_prune'
+const SECONDS_PER_HOUR = 3_600
 
 /** Upkeep of the whole file. */
 export class Maintenance {
@@ -7,4 +33,79 @@ export class Maintenance {
   constructor(database: StoreDatabase) {
     this.#database = database
   }
+
+  /**
+   * Gives the space of what was deleted back to the file system. All writers wait meanwhile, ours and
+   * the agent's, for seconds on a big file; reads and the event loop go on.
+   * @throws {DatabaseBusyError} when another connection did not let go of its lock for 10 s.
+   */
+  async vacuum(): Promise<void> {
+    await this.#database.vacuum()
+  }
+
+  /**
+   * Deletes old sessions, at most once in the interval (spec §15). It is made for a start-up that must
+   * not fail because of it: what goes wrong comes back as `error`.
+   * @throws {InvalidInputError}
+   */
+  async autoPrune(options: AutoPruneOptions = {}): Promise<AutoPruneResult> {
+    const { retentionDays = 90, minIntervalHours = 24, vacuum = true, ...folder } = options
+    requireSpan('retentionDays', retentionDays)
+    requireSpan('minIntervalHours', minIntervalHours)
+    const result: AutoPruneResult = { skipped: false, pruned: 0, vacuumed: false }
+    try {
+      const now = nowSeconds()
+      if (now - (await this.#lastTime()) < minIntervalHours * SECONDS_PER_HOUR) {
+        return { ...result, skipped: true }
+      }
+      result.pruned = await pruneSessions(this.#database, {
+        ...folder,
+        olderThanDays: retentionDays,
+      })
+      await this.#setLastTime(now)
+      if (vacuum && result.pruned > 0) {
+        await this.vacuum()
+        result.vacuumed = true
+      }
+      return result
+    } catch (error) {
+      if (error instanceof InvalidInputError || !(error instanceof Error)) throw error
+      return { ...result, error }
+    }
+  }
+
+  /** NaN when it was never done, or what is stored is no time. */
+  async #lastTime(): Promise<number> {
+    const row = await this.#database.read
+      .selectFrom('state_meta')
+      .select('value')
+      .where('key', '=', LAST_AUTO_PRUNE)
+      .executeTakeFirst()
+    return pythonFloat(row?.value ?? '')
+  }
+
+  async #setLastTime(seconds: number): Promise<void> {
+    // As Python prints it: the agent reads it, too.
+    const value = Number.isInteger(seconds) ? seconds.toFixed(1) : String(seconds)
+    await this.#database.write((trx) =>
+      trx
+        .insertInto('state_meta')
+        .values({ key: LAST_AUTO_PRUNE, value })
+        .onConflict((conflict) => conflict.column('key').doUpdateSet({ value }))
+        .execute(),
+    )
+  }
+}
+
+/** What Python's `float(text)` gives, NaN for what it refuses. */
+function pythonFloat(text: string): number {
+  const number = pyStrip(text).replaceAll(/(?<=\d)_(?=\d)/g, '')
+  const infinite = /^([+-]?)inf(?:inity)?$/i.exec(number)
+  if (infinite) return infinite[1] === '-' ? -Infinity : Infinity
+  return /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i.test(number) ? Number(number) : NaN
+}
+
+function requireSpan(field: string, value: number): void {
+  if (Number.isFinite(value) && value >= 0) return
+  throw new InvalidInputError(field, 'must be a number from 0 up')
 }

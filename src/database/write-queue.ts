@@ -79,6 +79,17 @@ export class WriteQueue {
     while (this.#drained) await this.#drained
   }
 
+  /** Runs `work` between two transactions; the writes asked for meanwhile wait for its end. */
+  async alone<T>(work: () => Promise<T>): Promise<T> {
+    while (this.#drained) await this.#drained
+    const working = work()
+    this.#drained = working.then(
+      () => this.#drain(),
+      () => this.#drain(),
+    )
+    return working
+  }
+
   async #drain(): Promise<void> {
     let stretchStartedAt = performance.now()
     // One turn of the loop, so that the chats whose events are being delivered now can join.

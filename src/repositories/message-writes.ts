@@ -101,9 +101,7 @@ async function insertMessage(
   timestamp: number,
 ): Promise<number> {
   try {
-    const { insertId } = await withIndexRepair(trx, () =>
-      insert.run(trx, { ...message, session_id: sessionId, timestamp }),
-    )
+    const { insertId } = await insert.run(trx, { ...message, session_id: sessionId, timestamp })
     return Number(insertId)
   } catch (error) {
     if (isForeignKeyFailure(error)) throw new SessionNotFoundError(sessionId, { cause: error })

@@ -58,14 +58,14 @@ export class HandoffRepository {
   }
 
   /** Whatever the state was; an unknown session changes nothing. */
-  complete(id: string): Promise<void> {
-    return this.#finish(id, { handoff_state: 'completed', handoff_error: null })
+  async complete(id: string): Promise<void> {
+    await this.#finish(id, { handoff_state: 'completed', handoff_error: null })
   }
 
   /** Whatever the state was; an unknown session changes nothing. Keeps 500 characters of the error. */
-  fail(id: string, error: string): Promise<void> {
+  async fail(id: string, error: string): Promise<void> {
     const text = sliceCodePoints(lookupText('error', error), ERROR_LENGTH)
-    return this.#finish(id, { handoff_state: 'failed', handoff_error: text })
+    await this.#finish(id, { handoff_state: 'failed', handoff_error: text })
   }
 
   /** @throws {SessionNotFoundError} */

@@ -1,4 +1,4 @@
-import { PYTHON_SPACE } from '../schema/python-text.ts'
+import { PYTHON_SPACE, pyStrip } from '../schema/python-text.ts'
 import type { LikeAlternative } from './search-query.ts'
 
 /** Words that must stand together, without their quotes. */
@@ -22,21 +22,31 @@ const CHUNK = new RegExp(`(?:"[^"]*"|[^"${PYTHON_SPACE}])+`, 'gu')
 
 /**
  * Reads a sanitised query as a person would: whatever FTS5 could not take is text. A row that fits
- * any clause was asked for. Of stacked operators the last counts, one without a left side none; they
- * bind as in FTS5: neighbours first, then NOT, AND, OR.
+ * any clause was asked for. Of stacked operators the last counts, one without a left side none, and
+ * where there is nothing else they are words. They bind as in FTS5: neighbours first, then NOT, AND, OR.
  */
 export function parseLoosely(sanitized: string): LooseClause[] {
+  const chunks = Array.from(sanitized.matchAll(CHUNK), ([chunk]) => chunk)
+  const clauses = readClauses(chunks)
+  if (clauses.length > 0) return clauses
+  const words = readTerms(chunks)
+  return words.length === 0 ? [] : [{ every: words, none: [] }]
+}
+
+function readClauses(chunks: readonly string[]): LooseClause[] {
   const clauses: { every: LooseTerm[]; none: LooseTerm[][] }[] = []
   let operator = 'OR'
   let group: LooseTerm[] | undefined
-  for (const [chunk] of sanitized.matchAll(CHUNK)) {
+  for (const chunk of chunks) {
     if (chunk === 'AND' || chunk === 'OR' || chunk === 'NOT') {
       operator = chunk
       group = undefined
-    } else {
-      group ??= openGroup(operator)
-      group.push(readTerm(chunk))
+      continue
     }
+    const [term] = readTerms([chunk])
+    if (!term) continue
+    group ??= openGroup(operator)
+    group.push(term)
   }
   return clauses
 
@@ -83,10 +93,14 @@ export function toLikeAlternatives(clauses: readonly LooseClause[]): LikeAlterna
   }))
 }
 
-function readTerm(chunk: string): LooseTerm {
-  // FTS5 reads a query up to the first NUL.
-  const text = chunk.replaceAll('"', '').replaceAll('\0', ' ')
-  return { text: text.replace(/\*$/, ''), isPrefix: text.endsWith('*') }
+function readTerms(chunks: readonly string[]): LooseTerm[] {
+  return chunks.flatMap((chunk) => {
+    // FTS5 reads a query up to the first NUL.
+    const text = pyStrip(chunk.replace(/["\0]/g, (mark) => (mark === '"' ? '' : ' ')))
+    const isPrefix = text.endsWith('*')
+    const bare = isPrefix ? text.slice(0, -1) : text
+    return bare === '' ? [] : [{ text: bare, isPrefix }]
+  })
 }
 
 function quoted({ text, isPrefix }: LooseTerm): string {

@@ -34,13 +34,14 @@ export function* searchAttempts(query: string): Generator<SearchAttempt> {
 }
 
 function* wordAttempts(match: string): Generator<SearchAttempt> {
+  const clauses = parseLoosely(match)
+  if (clauses.length === 0) return
   yield { kind: 'index', index: 'messages_fts', match }
 
-  const clauses = parseLoosely(match)
   const loose = toMatch(clauses, hasWord)
   if (loose !== '') {
     yield { kind: 'index', index: 'messages_fts', match: loose, onlyIfRefused: true }
-  } else if (clauses.length > 0) {
+  } else {
     // Nothing but punctuation.
     yield { ...scanFor(clauses), onlyIfRefused: true }
   }

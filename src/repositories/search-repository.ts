@@ -62,7 +62,7 @@ export class SearchRepository {
   }
 
   #run(attempt: SearchAttempt, { scope, order }: SearchRequest): Promise<FoundMessage[]> {
-    const db = this.#db.read
+    const db = this.#db.heavy
     if (attempt.kind === 'scan') return findByScan(db, scope, attempt.term, attempt.filter)
     const { index, match, filter } = attempt
     return findByIndex(db, index, { ...scope, match }, order, filter)

@@ -6,6 +6,7 @@ import {
   connectWriter,
   enableWal,
   removeEmptyWal,
+  rollBackCrashed,
   type Connection,
   type Synchronous,
 } from './database/connection.ts'
@@ -196,6 +197,7 @@ async function openNew(settings: Settings): Promise<Store> {
 
 async function openExisting(settings: Settings): Promise<Store> {
   const { path } = settings
+  if (!settings.readonly) await withBusyRetry(settings.retry, () => rollBackCrashed(path))
   const reader = await withBusyRetry(settings.retry, () => connectReader(path))
   return closingOnError([reader], async () => {
     // Nothing is touched before the file is known to be one of ours.

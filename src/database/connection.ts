@@ -44,14 +44,27 @@ export function connectReader(path: string): Connection {
  */
 export function removeEmptyWal(path: string): void {
   if (fs.statSync(`${path}-wal`, { throwIfNoEntry: false })?.size !== 0) return
-  let raw: RawConnection | undefined
   try {
-    raw = new SqliteDatabase(path, { fileMustExist: true, timeout: 0 })
-    raw.prepare('select 1 from sqlite_master').get()
+    readOnceAsWriter(path)
   } catch (error) {
     if (sqliteCode(error) === undefined) throw error
+  }
+}
+
+/**
+ * Takes back what a writer that crashed in rollback mode has left half done; a reader may not. A
+ * journal that a living writer is using stays.
+ */
+export function rollBackCrashed(path: string): void {
+  if (fs.existsSync(`${path}-journal`)) readOnceAsWriter(path)
+}
+
+function readOnceAsWriter(path: string): void {
+  const raw = new SqliteDatabase(path, { fileMustExist: true, timeout: WRITER_TIMEOUT_MS })
+  try {
+    raw.prepare('select 1 from sqlite_master').get()
   } finally {
-    raw?.close()
+    raw.close()
   }
 }
 
@@ -71,7 +84,12 @@ export function connectWriter(path: string, synchronous: Synchronous): Connectio
   return { raw, statements: new StatementCache(raw) }
 }
 
-function setPragma(raw: RawConnection, name: string, value: string, expected: number): void {
+function setPragma(
+  raw: RawConnection,
+  name: string,
+  value: string,
+  expected: number | string,
+): void {
   raw.pragma(`${name} = ${value}`)
   const actual = raw.pragma(name, { simple: true })
   if (actual !== expected) {
@@ -82,30 +100,53 @@ function setPragma(raw: RawConnection, name: string, value: string, expected: nu
 const warnedPaths = new Set<string>()
 
 /**
- * Puts the file into WAL mode, or, where its file system cannot carry WAL, into DELETE mode with
- * one warning per file and process (spec §18). A file that is in WAL mode already stays in it.
+ * Puts the file into WAL mode, or, where its file system cannot carry WAL, leaves it in DELETE mode
+ * with one warning per file and process (spec §18). A file that is in WAL mode already stays in it.
  */
 export function enableWal(connection: Connection, path: string, logger: Logger): 'wal' | 'delete' {
-  const { raw } = connection
-  if (journalMode(raw) === 'wal') return 'wal'
-  let cause: unknown
-  try {
-    raw.pragma('journal_mode = WAL')
-  } catch (error) {
-    if (!cannotCarryWal(error)) throw error
-    cause = error
-  }
-  // SQLite may also refuse without an error; only the mode it reports counts.
-  if (cause === undefined && journalMode(raw) === 'wal') return 'wal'
-  raw.pragma('journal_mode = DELETE')
+  if (journalMode(connection.raw) === 'wal') return 'wal'
+  const cause = whyNotWal(path)
+  if (cause === undefined) return 'wal'
+  leaveWal(path)
   if (!warnedPaths.has(path)) {
     warnedPaths.add(path)
     logger.warn(
-      { path, cause },
+      { path, err: cause },
       'this file system cannot carry WAL (NFS, SMB or FUSE?); using the rollback journal: readers and writers will wait for each other',
     )
   }
   return 'delete'
+}
+
+/**
+ * Tries WAL on a connection of its own: one that has failed to open a WAL fails ever after. Setting
+ * the mode succeeds anywhere; it is the first access that makes the WAL index, which needs shared
+ * memory and locks.
+ */
+function whyNotWal(path: string): unknown {
+  const raw = new SqliteDatabase(path, { fileMustExist: true, timeout: WRITER_TIMEOUT_MS })
+  try {
+    const mode = raw.pragma('journal_mode = WAL', { simple: true })
+    raw.prepare('select 1 from sqlite_master').get()
+    if (mode === 'wal') return undefined
+    return new DatabaseError('SQLITE_ERROR', `PRAGMA journal_mode stayed ${String(mode)}`)
+  } catch (error) {
+    if (!cannotCarryWal(error)) throw error
+    return error
+  } finally {
+    raw.close()
+  }
+}
+
+/** Left in WAL mode the file could not be read here at all. An exclusive connection needs no WAL index. */
+function leaveWal(path: string): void {
+  const raw = new SqliteDatabase(path, { fileMustExist: true, timeout: WRITER_TIMEOUT_MS })
+  try {
+    raw.pragma('locking_mode = EXCLUSIVE')
+    setPragma(raw, 'journal_mode', 'DELETE', 'delete')
+  } finally {
+    raw.close()
+  }
 }
 
 function journalMode(raw: RawConnection): unknown {

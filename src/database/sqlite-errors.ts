@@ -37,6 +37,13 @@ export function toStoreError(error: unknown, path: string): unknown {
     const reason = 'a file in WAL mode can only be read where its side files can be written'
     return new CannotOpenError(path, reason, cause)
   }
+  if (code === CRASHED) {
+    return new CannotOpenError(
+      path,
+      'a writer crashed; open it for writing to undo its half',
+      cause,
+    )
+  }
   if (code === 'SQLITE_CORRUPT_VTAB') return new DatabaseCorruptError('index', message, cause)
   switch (primaryCode(code)) {
     case 'SQLITE_FULL':
@@ -59,6 +66,14 @@ export function toStoreError(error: unknown, path: string): unknown {
     default:
       return new DatabaseError(code, message, cause)
   }
+}
+
+/** What a reader meets where a writer crashed in rollback mode. */
+const CRASHED = 'SQLITE_READONLY_ROLLBACK'
+
+/** Whether a writing connection must first take back what a crashed one left half done. */
+export function needsRollback(error: unknown): boolean {
+  return sqliteCode(error) === CRASHED
 }
 
 /** `SQLITE_IOERR_WRITE` → `SQLITE_IOERR`. */

@@ -11,12 +11,12 @@ import {
 import type { StoreError } from '../errors.ts'
 import type { Database } from '../schema/database.ts'
 import { withBusyRetry, type RetryPolicy } from './busy-retry.ts'
-import { connectReader, removeEmptyWal, type Connection } from './connection.ts'
+import { connectReader, removeEmptyWal, rollBackCrashed, type Connection } from './connection.ts'
 import { StoreDialect, type ConnectionSource } from './dialect.ts'
 import { HeavyDialect } from './heavy-dialect.ts'
 import { HeavyReads } from './heavy-reads.ts'
 import type { Logger } from './logger.ts'
-import { isBusy, toStoreError } from './sqlite-errors.ts'
+import { isBusy, needsRollback, toStoreError } from './sqlite-errors.ts'
 import { Statistics, type CommittedBatch } from './statistics.ts'
 import { vacuumFile } from './vacuum.ts'
 import { WriteQueue } from './write-queue.ts'
@@ -124,7 +124,8 @@ export class StoreDatabase {
   }
 
   /** Waits for the writes already asked for, then closes every connection. Safe to call twice. */
-  close(): Promise<void> {
+  async close(): Promise<void> {
+    this.#assertOutside('close()')
     this.#closing ??= this.#close()
     return this.#closing
   }
@@ -162,7 +163,6 @@ export class StoreDatabase {
   }
 
   async #close(): Promise<void> {
-    this.#assertOutside('close()')
     await this.#queue?.idle()
     this.#closed = true
     await this.#heavyReads.close()
@@ -210,9 +210,20 @@ export class StoreDatabase {
         if (this.#closed || this.#idleReaders.length >= IDLE_READERS) connection.raw.close()
         else this.#idleReaders.push(connection)
       },
-      run: (statement) => withBusyRetry(retry, statement),
+      run: (statement) => withBusyRetry(retry, () => this.#undoingCrash(statement)),
       toError: (error) => this.#readError(error),
       rollbackFailed: (error) => this.#rollbackFailed(error),
+    }
+  }
+
+  /** In rollback mode another process's crash stops every reader until a writer has undone its half. */
+  #undoingCrash<T>(statement: () => T): T {
+    try {
+      return statement()
+    } catch (error) {
+      if (!this.#parts.writer || !needsRollback(error)) throw error
+      rollBackCrashed(this.path)
+      return statement()
     }
   }
 

@@ -2,12 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 
 import { Kysely, type CompiledQuery, type Transaction } from 'kysely'
 
-import {
-  DatabaseBusyError,
-  ReadonlyError,
-  StoreClosedError,
-  TransactionMisuseError,
-} from '../errors.ts'
+import { ReadonlyError, StoreClosedError, TransactionMisuseError } from '../errors.ts'
 import type { StoreError } from '../errors.ts'
 import type { Database } from '../schema/database.ts'
 import { withBusyRetry, type RetryPolicy } from './busy-retry.ts'
@@ -16,13 +11,10 @@ import { StoreDialect, type ConnectionSource } from './dialect.ts'
 import { HeavyDialect } from './heavy-dialect.ts'
 import { HeavyReads } from './heavy-reads.ts'
 import type { Logger } from './logger.ts'
-import { isBusy, needsRollback, toStoreError } from './sqlite-errors.ts'
-import { Statistics, type CommittedBatch } from './statistics.ts'
-import { vacuumFile } from './vacuum.ts'
-import { WriteQueue } from './write-queue.ts'
+import { needsRollback, toStoreError } from './sqlite-errors.ts'
+import { Statistics } from './statistics.ts'
+import { WriteSide } from './write-side.ts'
 
-const CHECKPOINT_EVERY_WRITES = 50
-const LONG_TRANSACTION_MS = 500
 const IDLE_READERS = 2
 
 export interface StoreDatabaseParts {
@@ -49,55 +41,51 @@ export class StoreDatabase {
   readonly read: Kysely<Database>
   /** Single reading statements that may be slow; see `Handle.heavy`. */
   readonly heavy: Kysely<Database>
-  readonly #heavyReads: HeavyReads
-  readonly #parts: StoreDatabaseParts
   readonly statistics = new Statistics()
-  readonly #queue: WriteQueue | undefined
+  readonly #parts: StoreDatabaseParts
+  readonly #heavyReads: HeavyReads
+  readonly #writeSide: WriteSide | undefined
   readonly #scope = new AsyncLocalStorage<WriteScope>()
   readonly #idleReaders: Connection[] = []
-  #writesSinceCheckpoint = 0
   #closing: Promise<void> | undefined
   #closed = false
 
   constructor(parts: StoreDatabaseParts) {
-    this.path = parts.path
+    const { path, reader, writer, retry, logger } = parts
+    this.path = path
     this.#parts = parts
     this.read = new Kysely({
       dialect: new StoreDialect(this.#readSource(), { begin: 'begin', concurrent: true }),
     })
-    this.#heavyReads = new HeavyReads(parts.path, () => parts.reader, parts.logger)
+    this.#heavyReads = new HeavyReads(path, () => reader, logger)
     this.heavy = new Kysely({ dialect: new HeavyDialect((...query) => this.#runHeavy(...query)) })
-    if (parts.writer) {
-      const source = this.#writeSource(parts.writer)
-      this.#queue = new WriteQueue({
-        db: new Kysely({
-          dialect: new StoreDialect(source, { begin: 'begin immediate', concurrent: false }),
-        }),
-        writer: parts.writer,
-        retry: parts.retry,
-        observer: {
-          retried: () => this.statistics.retried(),
-          committed: (batch) => this.#committed(batch),
-          failed: () => this.statistics.failed(),
-        },
+    this.#writeSide =
+      writer &&
+      new WriteSide({
+        path,
+        writer,
+        retry,
+        logger,
+        statistics: this.statistics,
         inScope: (run) => this.#inScope(run),
       })
-    }
   }
 
   /**
    * Stores all that `change` does, or nothing. Writes asked for at the same moment share one
    * `begin immediate` transaction, each in a savepoint of its own, in the order they were asked for;
-   * the promise resolves after its COMMIT. `change` runs again when another connection's lock or
-   * another write's full disk was in the way, so it must do nothing but await queries on the
-   * transaction it is given.
+   * the promise resolves after its COMMIT. `change` runs again when another connection's lock,
+   * another write's full disk or a damaged index was in the way, so it must do nothing but await
+   * queries on the transaction it is given.
    * @throws {DatabaseBusyError} when the lock stayed taken for longer than the store's patience.
    * @throws {ReadonlyError | SchemaTooNewError} when the store cannot write.
+   * @throws {DatabaseCorruptError | FileMovedError} when the file was found damaged or has gone from
+   *   its path; nothing is written from then on.
    * @throws {StoreClosedError} after `close()`.
    * @throws {TransactionMisuseError} when called from inside another write of this store.
    */
   async write<T>(change: (trx: Transaction<Database>) => Promise<T>): Promise<T> {
-    return this.#writable('a write').push(change)
+    return this.#writable('a write').write(change)
   }
 
   /**
@@ -106,21 +94,7 @@ export class StoreDatabase {
    * @throws what `write` throws for a store that cannot write.
    */
   async vacuum(): Promise<void> {
-    const queue = this.#writable('vacuum()')
-    const startedAt = performance.now()
-    try {
-      await queue.alone(() => vacuumFile(this.path))
-    } catch (error) {
-      if (!isBusy(error)) throw toStoreError(error, this.path)
-      throw new DatabaseBusyError(performance.now() - startedAt, 1, { cause: error })
-    }
-  }
-
-  #writable(what: string): WriteQueue {
-    this.#assertOutside(what)
-    if (this.#closing) throw new StoreClosedError()
-    if (!this.#queue) throw this.#parts.refusal?.() ?? new ReadonlyError()
-    return this.#queue
+    await this.#writable('vacuum()').vacuum()
   }
 
   /** Waits for the writes already asked for, then closes every connection. Safe to call twice. */
@@ -128,6 +102,13 @@ export class StoreDatabase {
     this.#assertOutside('close()')
     this.#closing ??= this.#close()
     return this.#closing
+  }
+
+  #writable(what: string): WriteSide {
+    this.#assertOutside(what)
+    if (this.#closing) throw new StoreClosedError()
+    if (!this.#writeSide) throw this.#parts.refusal?.() ?? new ReadonlyError()
+    return this.#writeSide
   }
 
   async #inScope<T>(run: () => Promise<T>): Promise<T> {
@@ -139,34 +120,11 @@ export class StoreDatabase {
     }
   }
 
-  #committed(batch: CommittedBatch): void {
-    this.statistics.committed(batch)
-    if (batch.heldMs > LONG_TRANSACTION_MS) {
-      this.#parts.logger.warn(
-        { ...batch, path: this.path },
-        'a transaction held the write lock for long; the agent gives up on it after one second',
-      )
-    }
-    this.#writesSinceCheckpoint += batch.writes
-    if (this.#writesSinceCheckpoint < CHECKPOINT_EVERY_WRITES) return
-    this.#writesSinceCheckpoint = 0
-    this.#checkpoint()
-  }
-
-  /** PASSIVE: never waits for readers. Whatever it cannot copy now, a later one will. */
-  #checkpoint(): void {
-    try {
-      this.#parts.writer?.raw.pragma('wal_checkpoint(PASSIVE)')
-    } catch (error) {
-      this.#parts.logger.debug({ err: error }, 'checkpoint skipped')
-    }
-  }
-
   async #close(): Promise<void> {
-    await this.#queue?.idle()
+    await this.#writeSide?.idle()
     this.#closed = true
     await this.#heavyReads.close()
-    this.#checkpoint()
+    this.#writeSide?.checkpoint()
     // A reader that is lent to a stream or a transaction is closed when it comes back.
     for (const reader of [this.#parts.reader, ...this.#idleReaders]) reader.raw.close()
     // Last, so that SQLite folds the WAL into the file and removes it.
@@ -196,7 +154,7 @@ export class StoreDatabase {
   }
 
   #readSource(): ConnectionSource {
-    const { path, reader, retry } = this.#parts
+    const { path, reader, retry, logger } = this.#parts
     return {
       shared: () => {
         this.#assertReadable()
@@ -212,7 +170,7 @@ export class StoreDatabase {
       },
       run: (statement) => withBusyRetry(retry, () => this.#undoingCrash(statement)),
       toError: (error) => this.#readError(error),
-      rollbackFailed: (error) => this.#rollbackFailed(error),
+      rollbackFailed: (error) => logger.error({ err: error, path }, 'rollback failed'),
     }
   }
 
@@ -227,26 +185,12 @@ export class StoreDatabase {
     }
   }
 
-  #writeSource(writer: Connection): ConnectionSource {
-    return {
-      shared: () => writer,
-      dedicated: () => writer,
-      release: () => {},
-      run: async (statement) => statement(),
-      toError: (error) => toStoreError(error, this.path),
-      rollbackFailed: (error) => this.#rollbackFailed(error),
-    }
-  }
-
   #readError(error: unknown): unknown {
     const typed = toStoreError(error, this.path)
+    this.#writeSide?.stopAfter(typed)
     if (!(typed instanceof ReadonlyError)) return typed
     return new ReadonlyError('store.db only reads; write through store.transaction()', {
       cause: error,
     })
-  }
-
-  #rollbackFailed(error: unknown): void {
-    this.#parts.logger.error({ err: error, path: this.path }, 'rollback failed')
   }
 }

@@ -35,6 +35,13 @@ export interface WriteQueueParts extends WriteBatchParts {
   }
 }
 
+/** Work that no write may run beside. */
+interface Exclusive {
+  readonly work: () => Promise<void>
+  readonly resolve: () => void
+  readonly reject: (error: unknown) => void
+}
+
 /** The most one transaction carries. */
 const MAX_BATCH = 128
 
@@ -55,7 +62,7 @@ const { setImmediate: nextTurn, setTimeout: later } = globalThis
  */
 export class WriteQueue {
   readonly #parts: WriteQueueParts
-  readonly #waiting: Job[] = []
+  readonly #waiting: (Job | Exclusive)[] = []
   #drained: Promise<void> | undefined
 
   constructor(parts: WriteQueueParts) {
@@ -74,20 +81,17 @@ export class WriteQueue {
     })
   }
 
+  /** Runs `work`, which uses a connection of its own, in its turn; later writes wait for its end. */
+  alone(work: () => Promise<void>): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ work, resolve, reject })
+      this.#drained ??= this.#drain()
+    })
+  }
+
   /** Settles when everything asked for so far has been stored or rejected. */
   async idle(): Promise<void> {
     while (this.#drained) await this.#drained
-  }
-
-  /** Runs `work` between two transactions; the writes asked for meanwhile wait for its end. */
-  async alone<T>(work: () => Promise<T>): Promise<T> {
-    while (this.#drained) await this.#drained
-    const working = work()
-    this.#drained = working.then(
-      () => this.#drain(),
-      () => this.#drain(),
-    )
-    return working
   }
 
   async #drain(): Promise<void> {
@@ -95,7 +99,7 @@ export class WriteQueue {
     // One turn of the loop, so that the chats whose events are being delivered now can join.
     await new Promise<void>((resume) => void nextTurn(resume))
     while (this.#waiting.length > 0) {
-      await this.#commit(this.#waiting.splice(0, MAX_BATCH))
+      await this.#next()
       await new Promise<void>((resume) => void nextTurn(resume))
       if (this.#waiting.length > 0 && performance.now() - stretchStartedAt > BUSY_STRETCH_MS) {
         await new Promise<void>((resume) => void later(resume, BREATHER_MS))
@@ -103,6 +107,19 @@ export class WriteQueue {
       }
     }
     this.#drained = undefined
+  }
+
+  async #next(): Promise<void> {
+    const batch: Job[] = []
+    while (batch.length < MAX_BATCH) {
+      const first = this.#waiting[0]
+      if (first === undefined || 'work' in first) break
+      batch.push(first)
+      this.#waiting.shift()
+    }
+    if (batch.length > 0) return this.#commit(batch)
+    const exclusive = this.#waiting.shift() as Exclusive
+    await exclusive.work().then(exclusive.resolve, exclusive.reject)
   }
 
   /** Stores the batch; what it had no time for goes back to the head of the line. */

@@ -1,0 +1,113 @@
+import type { Transaction } from 'kysely'
+
+import {
+  DatabaseBusyError,
+  DatabaseCorruptError,
+  FileMovedError,
+  NotADatabaseError,
+} from '../errors.ts'
+import type { Database } from '../schema/database.ts'
+import type { Connection } from './connection.ts'
+import { isBusy } from './sqlite-errors.ts'
+
+export type Change<T> = (trx: Transaction<Database>) => Promise<T>
+
+/** One write that waits for its turn. */
+export interface Job {
+  readonly change: Change<unknown>
+  readonly askedAt: number
+  readonly resolve: (value: unknown) => void
+  readonly reject: (error: unknown) => void
+}
+
+export type Outcome = { job: Job; value: unknown } | { job: Job; error: unknown }
+
+/** One job's failure took the whole transaction with it: the others have to be run again without it. */
+export class LostBatch extends Error {
+  readonly job: Job
+  constructor(job: Job, cause: unknown) {
+    super('the transaction was rolled back', { cause })
+    this.job = job
+  }
+}
+
+export interface WriteBatchParts {
+  readonly writer: Connection
+  /** Runs a change so that a call to the outer store from inside can be told (and refused). */
+  readonly inScope: <T>(run: () => Promise<T>) => Promise<T>
+}
+
+/** How long one transaction goes on taking more writes. */
+const MAX_HOLD_MS = 50
+
+/**
+ * Runs jobs inside one transaction, each in a savepoint of its own, until all are done or the time is
+ * up; a job's own error is its outcome. `isLastTry` makes a damaged index a job's own error, too.
+ * @throws {LostBatch} and what is nobody's own error: a lock, a damaged or missing file.
+ */
+export async function runJobs(
+  parts: WriteBatchParts,
+  trx: Transaction<Database>,
+  jobs: readonly Job[],
+  isLastTry: boolean,
+): Promise<Outcome[]> {
+  const begunAt = performance.now()
+  const outcomes: Outcome[] = []
+  for (const job of jobs) {
+    if (outcomes.length > 0 && performance.now() - begunAt > MAX_HOLD_MS) break
+    // Alone in its transaction it needs no savepoint.
+    const run = jobs.length === 1 ? runAlone : runInSavepoint
+    outcomes.push(await run(parts, trx, job, isLastTry))
+  }
+  return outcomes
+}
+
+async function runAlone(
+  { inScope }: WriteBatchParts,
+  trx: Transaction<Database>,
+  job: Job,
+): Promise<Outcome> {
+  return { job, value: await inScope(() => job.change(trx)) }
+}
+
+async function runInSavepoint(
+  parts: WriteBatchParts,
+  trx: Transaction<Database>,
+  job: Job,
+  isLastTry: boolean,
+): Promise<Outcome> {
+  const control = (command: string): void => void parts.writer.statements.get(command).run()
+  control('savepoint queued_write')
+  try {
+    const outcome = await runAlone(parts, trx, job)
+    control('release queued_write')
+    return outcome
+  } catch (error) {
+    if (isBusy(error) || isFatal(error) || (isIndexDamage(error) && !isLastTry)) throw error
+    // SQLite has rolled everything back by itself (a full disk).
+    if (!parts.writer.raw.inTransaction) throw new LostBatch(job, error)
+    control('rollback to queued_write')
+    control('release queued_write')
+    return { job, error }
+  }
+}
+
+/** After which nothing may be written any more. */
+export function isFatal(
+  error: unknown,
+): error is DatabaseCorruptError | FileMovedError | NotADatabaseError {
+  return (
+    error instanceof FileMovedError ||
+    error instanceof NotADatabaseError ||
+    (error instanceof DatabaseCorruptError && error.scope === 'file')
+  )
+}
+
+export function isIndexDamage(error: unknown): error is DatabaseCorruptError {
+  return error instanceof DatabaseCorruptError && error.scope === 'index'
+}
+
+/** Whether running the jobs one by one could end any better. */
+export function isEverybodys(error: unknown): boolean {
+  return error instanceof DatabaseBusyError || isFatal(error)
+}

@@ -1,0 +1,174 @@
+import { Kysely, type Transaction } from 'kysely'
+
+import {
+  DatabaseBusyError,
+  FileMovedError,
+  type DatabaseCorruptError,
+  type StoreError,
+} from '../errors.ts'
+import type { Database } from '../schema/database.ts'
+import type { RetryPolicy } from './busy-retry.ts'
+import type { Connection } from './connection.ts'
+import { setAsideIndex } from './damaged-index.ts'
+import { StoreDialect } from './dialect.ts'
+import { FileGuard } from './file-guard.ts'
+import type { Logger } from './logger.ts'
+import { isBusy, sqliteCode, toStoreError } from './sqlite-errors.ts'
+import type { CommittedBatch, Statistics } from './statistics.ts'
+import { vacuumFile } from './vacuum.ts'
+import { isFatal, type Change } from './write-batch.ts'
+import { WriteQueue } from './write-queue.ts'
+
+const CHECKPOINT_EVERY_WRITES = 50
+const LONG_TRANSACTION_MS = 500
+
+export interface WriteSideParts {
+  readonly path: string
+  readonly writer: Connection
+  readonly retry: RetryPolicy
+  readonly logger: Logger
+  readonly statistics: Statistics
+  /** Runs a change so that a call to the outer store from inside can be told (and refused). */
+  readonly inScope: <T>(run: () => Promise<T>) => Promise<T>
+}
+
+/** The one connection that writes: its queue, its checkpoints, and when it must stop. */
+export class WriteSide {
+  readonly #parts: WriteSideParts
+  readonly #queue: WriteQueue
+  readonly #guard: FileGuard
+  #writesSinceCheckpoint = 0
+  #stopped: StoreError | undefined
+
+  constructor(parts: WriteSideParts) {
+    this.#parts = parts
+    this.#guard = new FileGuard(parts.path)
+    this.#queue = new WriteQueue({
+      db: new Kysely({ dialect: this.#dialect() }),
+      writer: parts.writer,
+      retry: parts.retry,
+      inScope: parts.inScope,
+      assertWritable: () => this.#assertWritable(),
+      assertStored: () => this.#assertStored(),
+      setAsideIndex: (trx, damage) => this.#setAsideIndex(trx, damage),
+      observer: {
+        retried: () => parts.statistics.retried(),
+        committed: (batch) => this.#committed(batch),
+        failed: (error) => this.#failed(error),
+      },
+    })
+  }
+
+  /** @throws what made the store stop writing, if anything did. */
+  async write<T>(change: Change<T>): Promise<T> {
+    if (this.#stopped) throw this.#stopped
+    return this.#queue.push(change)
+  }
+
+  /** @throws {DatabaseBusyError} when another connection did not let go of its lock. */
+  async vacuum(): Promise<void> {
+    const startedAt = performance.now()
+    try {
+      await this.#queue.alone(async () => {
+        this.#assertWritable()
+        await vacuumFile(this.#parts.path)
+      })
+    } catch (error) {
+      if (!isBusy(error)) throw toStoreError(error, this.#parts.path)
+      throw new DatabaseBusyError(performance.now() - startedAt, 1, { cause: error })
+    }
+  }
+
+  /** After damage, or when the file has gone from its path, nothing is written any more. */
+  stopAfter(error: unknown): void {
+    if (this.#stopped || !isFatal(error)) return
+    this.#stopped = error
+    this.#parts.logger.error({ err: error, path: this.#parts.path }, 'the store stops writing')
+    // What was committed before is safe once it is in the file itself.
+    if (error instanceof FileMovedError) this.#copyWal()
+  }
+
+  /** Settles when everything asked for so far has been stored or rejected. */
+  idle(): Promise<void> {
+    return this.#queue.idle()
+  }
+
+  /** PASSIVE: never waits for readers. Whatever it cannot copy now, a later one will. */
+  checkpoint(): void {
+    try {
+      this.#parts.writer.raw.pragma('wal_checkpoint(PASSIVE)')
+    } catch (error) {
+      this.#parts.logger.debug({ err: error }, 'checkpoint skipped')
+    }
+  }
+
+  #dialect(): StoreDialect {
+    const { path, writer, logger } = this.#parts
+    const source = {
+      shared: () => writer,
+      dedicated: () => writer,
+      release: () => {},
+      run: async <T>(statement: () => T) => statement(),
+      toError: (error: unknown) => toStoreError(error, path),
+      rollbackFailed: (error: unknown) => logger.error({ err: error, path }, 'rollback failed'),
+    }
+    return new StoreDialect(source, { begin: 'begin immediate', concurrent: false })
+  }
+
+  #assertWritable(): void {
+    if (this.#stopped) throw this.#stopped
+    this.#guard.assertInPlace()
+  }
+
+  /** Without its WAL the file lacks what was just committed, unless that can still be copied over. */
+  #assertStored(): void {
+    this.#guard.assertFileInPlace()
+    if (!this.#guard.isWalInPlace() && !this.#copyWal()) this.#guard.assertInPlace()
+  }
+
+  /** Whether the whole WAL is in the file now. An unlinked WAL can still be read by who has it open. */
+  #copyWal(): boolean {
+    try {
+      const [result] = this.#parts.writer.raw.pragma('wal_checkpoint(FULL)') as Checkpoint[]
+      return result?.busy === 0 && result.log === result.checkpointed
+    } catch (error) {
+      if (sqliteCode(error) === undefined) throw error
+      return false
+    }
+  }
+
+  async #setAsideIndex(trx: Transaction<Database>, damage: DatabaseCorruptError): Promise<void> {
+    const indexes = await setAsideIndex(trx, damage)
+    this.#parts.logger.error(
+      { err: damage, indexes, path: this.#parts.path },
+      'a full-text index is damaged: messages are stored without it until maintenance.rebuildIndexes()',
+    )
+  }
+
+  #failed(error: unknown): void {
+    this.#parts.statistics.failed()
+    this.stopAfter(error)
+  }
+
+  #committed(batch: CommittedBatch): void {
+    const { statistics, logger, path } = this.#parts
+    statistics.committed(batch)
+    if (batch.heldMs > LONG_TRANSACTION_MS) {
+      logger.warn(
+        { ...batch, path },
+        'a transaction held the write lock for long; the agent gives up on it after one second',
+      )
+    }
+    this.#writesSinceCheckpoint += batch.writes
+    if (this.#writesSinceCheckpoint < CHECKPOINT_EVERY_WRITES) return
+    this.#writesSinceCheckpoint = 0
+    this.checkpoint()
+  }
+}
+
+/** The row that `wal_checkpoint` answers with: pages in the WAL and how many of them are in the file. */
+interface Checkpoint {
+  readonly busy: number
+  readonly log: number
+  readonly checkpointed: number
+}

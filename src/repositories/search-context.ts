@@ -31,6 +31,10 @@ export async function contextOf(
   return contexts
 }
 
+// A tool's output can be megabytes. Only what has a NUL may be structured, and substr ends at one.
+const contextColumn = sql<string | null>`
+  iif(instr(near.content, char(0)) = 0, substr(near.content, 1, ${sql.lit(CONTEXT_LENGTH)}), near.content)`
+
 const around = prepare<{ ids: string }>()((db, p) =>
   db
     .selectFrom(sql<{ value: number }>`json_each(${p.ids})`.as('wanted'))
@@ -53,7 +57,7 @@ const around = prepare<{ ids: string }>()((db, p) =>
         .orderBy('other.id')
       return eb('near.id', 'in', sql<number>`(hit.id, (${before}), (${after}))`)
     })
-    .select(['hit.id as hitId', 'near.role', 'near.content'])
+    .select(['hit.id as hitId', 'near.role', contextColumn.as('content')])
     .orderBy('near.timestamp')
     .orderBy('near.id'),
 )

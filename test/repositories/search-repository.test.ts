@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import test, { type TestContext } from 'node:test'
 
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 
 import {
   DatabaseCorruptError,

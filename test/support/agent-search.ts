@@ -19,3 +19,18 @@ export function agentLikeSql(patterns: number): string {
     from messages m join sessions s on s.id = m.session_id
     where (${any}) order by m.timestamp desc limit ? offset ?`
 }
+
+/** Binds the hit's session, its timestamp twice, its id; once for each of the three parts. */
+export const agentContextSql = `
+  select role, content from (
+    select * from (select role, content, timestamp, id from messages
+      where session_id = ? and (timestamp < ? or (timestamp = ? and id < ?))
+      order by timestamp desc, id desc limit 1)
+    union all
+    select * from (select role, content, timestamp, id from messages
+      where session_id = ? and timestamp = ? and timestamp = ? and id = ?)
+    union all
+    select * from (select role, content, timestamp, id from messages
+      where session_id = ? and (timestamp > ? or (timestamp = ? and id > ?))
+      order by timestamp, id limit 1))
+  order by timestamp, id`

@@ -100,7 +100,7 @@ const ancestors = prepare<{ id: string }>()((db, p) =>
 export async function ancestorIds(db: Kysely<Database>, id: string): Promise<string[]> {
   const line = new Set<string>()
   for (const ancestor of await ancestors.all(db, { id })) {
-    if (!ancestor.id || line.has(ancestor.id)) break
+    if (ancestor.id === null || line.has(ancestor.id)) break
     line.add(ancestor.id)
   }
   return [...line].toReversed()

@@ -8,7 +8,7 @@ import { firstWords, lastActive, toPreview } from './session-activity.ts'
 import { pageOfSessions, type PageParams, type PageShape } from './session-page.ts'
 import { summaryColumns, toSummary, type SessionSummary } from './session-row.ts'
 
-export interface ListOptions {
+export interface SessionListOptions {
   source?: string
   excludeSources?: readonly string[]
   /** -1 for all; 20 when absent. */
@@ -37,7 +37,7 @@ export interface SessionListEntry extends SessionSummary {
 /** @throws {InvalidInputError} naming the option. */
 export async function listSessions(
   db: Kysely<Database>,
-  options: ListOptions,
+  options: SessionListOptions,
 ): Promise<SessionListEntry[]> {
   const { shape, params } = toQuery(options)
   const rows = await listOf(shape).all(db, params)
@@ -57,7 +57,7 @@ interface ListShape extends PageShape {
   readonly prompts: boolean
 }
 
-function toQuery(options: ListOptions): { shape: ListShape; params: PageParams } {
+function toQuery(options: SessionListOptions): { shape: ListShape; params: PageParams } {
   const source = optionalText('source', options.source) ?? ''
   const excluded = textsOf('excludeSources', options.excludeSources)
   const children = flagOf('includeChildren', options.includeChildren, false)

@@ -5,7 +5,7 @@ import type { Database } from '../schema/database.ts'
 import { limitOf, offsetOf, optionalText } from './input.ts'
 import { summaryColumns, toSummary, type SessionSummary } from './session-row.ts'
 
-export interface RecentOptions {
+export interface RecentSessionsOptions {
   source?: string
   /** -1 for all; 20 when absent. */
   limit?: number
@@ -20,7 +20,7 @@ export interface RecentSession extends SessionSummary {
 /** @throws {InvalidInputError} naming the option. */
 export async function recentSessions(
   db: Kysely<Database>,
-  options: RecentOptions,
+  options: RecentSessionsOptions,
 ): Promise<RecentSession[]> {
   const source = optionalText('source', options.source) ?? ''
   const limit = limitOf('limit', options.limit, 20)

@@ -11,8 +11,8 @@ import {
   type NewSession,
   type NewSessionRow,
 } from './new-session.ts'
-import { listSessions, type ListOptions, type SessionListEntry } from './session-list.ts'
-import { recentSessions, type RecentOptions, type RecentSession } from './session-recent.ts'
+import { listSessions, type SessionListOptions, type SessionListEntry } from './session-list.ts'
+import { recentSessions, type RecentSessionsOptions, type RecentSession } from './session-recent.ts'
 import {
   deleteSession,
   finalizeOrphanedCompressions,
@@ -121,12 +121,12 @@ export class SessionRepository {
   }
 
   /** One entry for each conversation, the latest first (spec §10). */
-  list(options: ListOptions = {}): Promise<SessionListEntry[]> {
+  list(options: SessionListOptions = {}): Promise<SessionListEntry[]> {
     return listSessions(this.#db.read, options)
   }
 
   /** Every session, children too, in the order of their last activity (spec §10). */
-  recent(options: RecentOptions = {}): Promise<RecentSession[]> {
+  recent(options: RecentSessionsOptions = {}): Promise<RecentSession[]> {
     return recentSessions(this.#db.read, options)
   }
 

@@ -26,6 +26,8 @@ export class Conversations {
   readonly #responder: Responder
   readonly #intake = new Queues()
   readonly #turns = new Queues()
+  /** By message: a redelivery must not ask the model again. */
+  readonly #answers = new Map<number, Promise<void>>()
   readonly #stop = new AbortController()
 
   constructor(gateway: Gateway, responder: Responder) {
@@ -89,19 +91,27 @@ export class Conversations {
   }
 
   #answer(lane: Lane, messageId: number, say: Say): Promise<void> {
-    return this.#turns.run(lane.sessionId, async () => {
-      if (this.#stop.signal.aborted) return
-      try {
-        const text = await this.#turn(lane, messageId)
-        if (text !== undefined) await trySay(say, lane.source, text)
-      } catch (error) {
-        if (this.#stop.signal.aborted) return
-        log(lane.source.platform, `no answer in session ${lane.sessionId}`, error)
-        const text = `I could not answer (${describe(error)}). Your message is kept.`
-        await trySay(say, lane.source, text)
-        await this.#giveUp(messageId)
-      }
+    const running = this.#answers.get(messageId)
+    if (running) return running
+    const answer = this.#turns.run(lane.sessionId, async () => {
+      if (!this.#stop.signal.aborted) await this.#tryTurn(lane, messageId, say)
+      this.#answers.delete(messageId)
     })
+    this.#answers.set(messageId, answer)
+    return answer
+  }
+
+  async #tryTurn(lane: Lane, messageId: number, say: Say): Promise<void> {
+    try {
+      const text = await this.#turn(lane, messageId)
+      if (text !== undefined) await trySay(say, lane.source, text)
+    } catch (error) {
+      if (this.#stop.signal.aborted) return
+      log(lane.source.platform, `no answer in session ${lane.sessionId}`, error)
+      const text = `I could not answer (${describe(error)}). Your message is kept.`
+      await trySay(say, lane.source, text)
+      await this.#giveUp(messageId)
+    }
   }
 
   async #turn(lane: Lane, messageId: number): Promise<string | undefined> {

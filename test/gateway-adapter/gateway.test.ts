@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
+import path from 'node:path'
 import { test, type TestContext } from 'node:test'
 
 import { InvalidInputError, SessionNotFoundError, TitleTakenError } from '../../src/index.ts'
 import type { Store } from '../../src/index.ts'
 import { openGateway, type ChatSourceInput, type Gateway } from '../../src/gateway-adapter/index.ts'
+import { startNode } from '../support/child.ts'
 import { openTempStore } from '../support/temp-store.ts'
 
 const ada = { platform: 'telegram', account: '1', chatType: 'dm', chatId: 12345, userId: 12345 }
@@ -58,6 +60,30 @@ test('fifty first messages at once make one session', async (t) => {
   assert.equal(new Set(taken.map(({ lane }) => lane.sessionId)).size, 1)
   assert.equal(await store.sessions.count(), 1)
   assert.equal(await store.messages.count(), 50)
+})
+
+test('two processes that get the same updates of a new chat store and answer each once', async (t) => {
+  const { store, gateway } = await gatewayOn(t)
+  const count = 100
+  const script = path.join(import.meta.dirname, 'inbound-child.ts')
+
+  await using one = startNode(script, [store.path, String(count)])
+  await using other = startNode(script, [store.path, String(count)])
+  const exits = [await one.exited, await other.exited]
+
+  assert.deepEqual(
+    exits.map(({ code }) => code),
+    [0, 0],
+    one.stderr + other.stderr,
+  )
+  const duplicates = [one, other].map(
+    ({ stdout }) => (JSON.parse(stdout) as { duplicates: number }).duplicates,
+  )
+  assert.equal((duplicates[0] ?? 0) + (duplicates[1] ?? 0), count)
+  assert.equal(await store.sessions.count(), 1)
+  assert.equal(await store.messages.count(), 2 * count)
+  const chat = { platform: 'telegram', account: '1', chatType: 'dm', chatId: 1, userId: 1 }
+  assert.equal((await gateway.usage(chat)).outputTokens, count)
 })
 
 test('topic 42, user 42, another bot and an id with a colon are different conversations', async (t) => {

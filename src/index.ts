@@ -34,7 +34,29 @@ export {
 export type { MigrationEvent, OnProgress } from './migrations/runner.ts'
 export type { SchemaState } from './migrations/schema-state.ts'
 export { SCHEMA_VERSION } from './migrations/steps.ts'
-export type { ChatMessage } from './repositories/conversation.ts'
+export type { ChatMessage, ConversationOptions } from './repositories/conversation.ts'
+export type { ExportedSession, ListedExport } from './repositories/export-repository.ts'
+export type { AutoPruneOptions, AutoPruneResult } from './repositories/maintenance.ts'
+export type { ListMessagesOptions } from './repositories/message-repository.ts'
+export type { Message, NewMessage, ReplacementMessage } from './repositories/message-row.ts'
+export type {
+  AnchoredOptions,
+  AnchoredView,
+  AroundOptions,
+  MessageWindow,
+} from './repositories/message-views.ts'
+export type {
+  ModelUsage,
+  SessionTokens,
+  TopSessionsOptions,
+  UsageOptions,
+} from './repositories/analytics-repository.ts'
+export type { NewSession } from './repositories/new-session.ts'
+export { sanitizeTitle } from './repositories/sanitize-title.ts'
+export type { SessionListEntry, SessionListOptions } from './repositories/session-list.ts'
+export type { RecentSession, RecentSessionsOptions } from './repositories/session-recent.ts'
+export type { DeleteOptions, PruneOptions } from './repositories/session-removal.ts'
+export type { Session, SessionSummary } from './repositories/session-row.ts'
 export type { Usage } from './repositories/session-usage.ts'
 export type { Handoff } from './repositories/handoff-repository.ts'
 export type { ContextMessage } from './repositories/search-context.ts'

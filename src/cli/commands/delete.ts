@@ -8,14 +8,14 @@ import { counted, localTime, oneLine } from '../text.ts'
 
 interface DeleteOptions {
   readonly yes?: true
-  readonly sessionsDir?: string
+  readonly transcripts?: string
 }
 
 export function addDelete(program: Command, cli: Cli): void {
   program
     .command('delete <session>')
     .description('delete a session and its messages; its sub-sessions stay and lose their parent')
-    .option('--sessions-dir <folder>', "delete the session's transcript files in there, too")
+    .option('--transcripts <folder>', "delete the session's transcript files in there, too")
     .option('--yes', 'do it; without this nothing is deleted')
     .action(async (typed: string, options: DeleteOptions) => {
       if (!options.yes) {
@@ -25,8 +25,11 @@ export function addDelete(program: Command, cli: Cli): void {
       await cli.write(async (store) => {
         const id = await findExactSession(store, typed)
         const what = await describe(store, typed)
-        const { sessionsDir } = options
-        await store.sessions.delete(id, sessionsDir === undefined ? {} : { sessionsDir })
+        const { transcripts } = options
+        await store.sessions.delete(
+          id,
+          transcripts === undefined ? {} : { transcriptFolder: transcripts },
+        )
         if (cli.json) return cli.out.json({ deleted: id })
         await cli.out.line(`Deleted ${what}.`)
       })

@@ -8,7 +8,7 @@ import { counted, localTime } from '../text.ts'
 interface PruneOptions {
   readonly days: number
   readonly source?: string
-  readonly sessionsDir?: string
+  readonly transcripts?: string
   readonly yes?: true
 }
 
@@ -20,7 +20,7 @@ export function addPrune(program: Command, cli: Cli): void {
     .description('delete ended sessions that started long ago, with their messages')
     .option('--days <number>', 'how many days ago at least', wholeNumber, 90)
     .option('--source <source>', 'only sessions of this source')
-    .option('--sessions-dir <folder>', 'delete their transcript files in there, too')
+    .option('--transcripts <folder>', 'delete their transcript files in there, too')
     .option('--yes', 'do it; without this it is only said what would go')
     .action(async (options: PruneOptions) => {
       if (!options.yes) {
@@ -30,12 +30,12 @@ export function addPrune(program: Command, cli: Cli): void {
           `Would delete ${described(found, options)}. Nothing was deleted; --yes deletes.`,
         )
       }
-      const { days, source, sessionsDir } = options
+      const { days, source, transcripts } = options
       const sessions = await cli.write((store) =>
         store.sessions.prune({
           olderThanDays: days,
           ...(source !== undefined && { source }),
-          ...(sessionsDir !== undefined && { sessionsDir }),
+          ...(transcripts !== undefined && { transcriptFolder: transcripts }),
         }),
       )
       if (cli.json) return cli.out.json({ dryRun: false, sessions })

@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 
+import { SessionNotFoundError } from '../../index.ts'
 import type { Cli } from '../cli.ts'
 import { findExactSession } from '../find-session.ts'
 import { oneLine } from '../text.ts'
@@ -11,7 +12,7 @@ export function addRename(program: Command, cli: Cli): void {
     .action((typed: string, title: string) =>
       cli.write(async (store) => {
         const id = await findExactSession(store, typed)
-        await store.titles.set(id, title)
+        if (!(await store.titles.set(id, title))) throw new SessionNotFoundError(id)
         const stored = await store.titles.get(id)
         if (cli.json) return cli.out.json({ id, title: stored ?? null })
         const now = stored ? `is now "${oneLine(stored)}"` : 'has no title now'

@@ -1,12 +1,6 @@
 import { sql } from 'kysely'
 
-import {
-  InvalidInputError,
-  SessionNotFoundError,
-  type NewMessage,
-  type ReplacementMessage,
-  type Store,
-} from '../../src/index.ts'
+import { InvalidInputError, SessionNotFoundError, type Store } from '../../src/index.ts'
 import { toAgentRow, toOurNames } from './agent-rows.ts'
 
 /** A call of the agent's store with its outcome, as recorded. */
@@ -53,10 +47,10 @@ export async function performAgentCall(
       return store.messages.append(id, {
         ...toOurNames(kwargs),
         role: second as string,
-      } as NewMessage)
+      })
     case 'replace_messages': {
       const messages = (second as object[]).map((message) => toOurNames(message))
-      return orNull(store.messages.replaceAll(id, messages as ReplacementMessage[]))
+      return orNull(store.messages.replaceAll(id, messages))
     }
     case 'clear_messages':
       return orNull(store.messages.clear(id))

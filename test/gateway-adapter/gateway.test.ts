@@ -6,6 +6,7 @@ import { InvalidInputError, SessionNotFoundError, TitleTakenError } from '../../
 import type { Store } from '../../src/index.ts'
 import { openGateway, type ChatSourceInput, type Gateway } from '../../src/gateway-adapter/index.ts'
 import { startNode } from '../support/child.ts'
+import { runPython, skipWithoutPython } from '../support/python.ts'
 import { openTempStore } from '../support/temp-store.ts'
 
 const ada = { platform: 'telegram', account: '1', chatType: 'dm', chatId: 12345, userId: 12345 }
@@ -467,6 +468,32 @@ test('a chat whose session Hermes deleted goes on in a new one', async (t) => {
   assert.notEqual(after.lane.sessionId, before.lane.sessionId)
   assert.equal((await gateway.resolve(ada)).sessionId, after.lane.sessionId)
 })
+
+test(
+  'the Python program can delete a session that a chat is in, messages and all',
+  { skip: skipWithoutPython() },
+  async (t) => {
+    const { store, gateway } = await gatewayOn(t)
+    const { lane } = await gateway.inbound(ada, { text: 'hello', id: 1 })
+
+    await runPython(
+      `import sqlite3, sys
+c = sqlite3.connect(sys.argv[1], timeout=5)
+c.execute("PRAGMA foreign_keys=ON")
+c.execute("DELETE FROM messages WHERE session_id = ?", (sys.argv[2],))
+c.execute("DELETE FROM sessions WHERE id = ?", (sys.argv[2],))
+assert c.execute("PRAGMA foreign_key_check").fetchall() == []
+c.commit()`,
+      [store.path, lane.sessionId],
+    )
+    const again = await gateway.inbound(ada, { text: 'hello', id: 1 })
+    const next = await gateway.inbound(ada, { text: 'anybody?', id: 2 })
+
+    assert.deepEqual([again.duplicate, again.settled], [true, true])
+    assert.notEqual(next.lane.sessionId, lane.sessionId)
+    assert.equal(await store.messages.count(), 1)
+  },
+)
 
 test('a compressed session is followed to its continuation, and the chat still finds the old part', async (t) => {
   const { store, gateway } = await gatewayOn(t)

@@ -1,0 +1,145 @@
+import { randomUUID } from 'node:crypto'
+
+import { KeyValueRepository, type KeySpace } from '../repositories/key-value-repository.ts'
+import { ListRepository } from '../repositories/list-repository.ts'
+import { parsePythonJson, toPythonJson } from '../schema/python-json.ts'
+import type { Store } from '../store.ts'
+import { ownTables } from './own-tables.ts'
+
+/** As Chat SDK declares it; `expiresAt` in milliseconds since the epoch. */
+export interface ChatLock {
+  threadId: string
+  token: string
+  expiresAt: number
+}
+
+/** What Chat SDK asks of an entry; `message` is its own and stays what JSON makes of it. */
+export interface ChatQueueEntry {
+  enqueuedAt: number
+  expiresAt: number
+  message: unknown
+}
+
+/**
+ * Chat SDK's `StateAdapter` on the file, for its `state` option: several processes may share the
+ * namespace. The store stays open when the chat disconnects.
+ */
+export class ChatState {
+  readonly #store: Store
+  readonly #namespace: string
+
+  constructor(store: Store, { namespace }: { namespace: string }) {
+    this.#store = store
+    this.#namespace = namespace
+  }
+
+  /** @throws {ReadonlyError} when our tables are missing and the store cannot write. */
+  async connect(): Promise<void> {
+    await ownTables(this.#store)
+  }
+
+  async disconnect(): Promise<void> {}
+
+  async subscribe(threadId: string): Promise<void> {
+    await (await this.#keys('subscription')).set(threadId, 'true')
+  }
+
+  async unsubscribe(threadId: string): Promise<void> {
+    await (await this.#keys('subscription')).delete(threadId)
+  }
+
+  async isSubscribed(threadId: string): Promise<boolean> {
+    return (await (await this.#keys('subscription')).find(threadId)) !== undefined
+  }
+
+  /** Null when somebody holds it; a holder that died holds it until it expires. */
+  async acquireLock(threadId: string, ttlMs: number): Promise<ChatLock | null> {
+    const token = randomUUID()
+    const expiresAt = Date.now() + ttlMs
+    const locks = await this.#keys('lock')
+    return (await locks.setIfAbsent(threadId, token, ttlMs)) ? { threadId, token, expiresAt } : null
+  }
+
+  /** Does nothing when the lock is somebody else's by now. */
+  async releaseLock({ threadId, token }: ChatLock): Promise<void> {
+    await (await this.#keys('lock')).deleteIf(threadId, token)
+  }
+
+  async extendLock({ threadId, token }: ChatLock, ttlMs: number): Promise<boolean> {
+    return (await this.#keys('lock')).extend(threadId, token, ttlMs)
+  }
+
+  async forceReleaseLock(threadId: string): Promise<void> {
+    await (await this.#keys('lock')).delete(threadId)
+  }
+
+  async get<T = unknown>(key: string): Promise<T | null> {
+    const text = await (await this.#keys('value')).find(key)
+    return text === undefined ? null : (parsePythonJson(text) as T)
+  }
+
+  /** A `ttlMs` of 0 is none, here and below. */
+  async set(key: string, value: unknown, ttlMs?: number): Promise<void> {
+    await (await this.#keys('value')).set(key, jsonOf(value), ttlMs || undefined)
+  }
+
+  async setIfNotExists(key: string, value: unknown, ttlMs?: number): Promise<boolean> {
+    return (await this.#keys('value')).setIfAbsent(key, jsonOf(value), ttlMs || undefined)
+  }
+
+  /** Deletes the value and the list of that key. */
+  async delete(key: string): Promise<void> {
+    await (await this.#keys('value')).delete(key)
+    await (await this.#lists('list')).delete(key)
+  }
+
+  async appendToList(
+    key: string,
+    value: unknown,
+    options: { maxLength?: number; ttlMs?: number } = {},
+  ): Promise<void> {
+    await (
+      await this.#lists('list')
+    ).append(key, jsonOf(value), {
+      ttlMs: options.ttlMs || undefined,
+      maxLength: options.maxLength || undefined,
+    })
+  }
+
+  async getList<T = unknown>(key: string): Promise<T[]> {
+    const texts = await (await this.#lists('list')).items(key)
+    return texts.map((text) => parsePythonJson(text) as T)
+  }
+
+  async enqueue(threadId: string, entry: ChatQueueEntry, maxSize: number): Promise<number> {
+    const until = entry.expiresAt / 1000
+    const queues = await this.#lists('queue')
+    // Not `jsonOf`: `message.raw` is whatever the platform's client made, functions and all.
+    return queues.enqueue(threadId, JSON.stringify(entry), { until, maxLength: maxSize })
+  }
+
+  /** Entries that have expired are passed over. */
+  async dequeue<E extends ChatQueueEntry>(threadId: string): Promise<E | null> {
+    const text = await (await this.#lists('queue')).shift(threadId)
+    return text === undefined ? null : (parsePythonJson(text) as unknown as E)
+  }
+
+  async queueDepth(threadId: string): Promise<number> {
+    return (await this.#lists('queue')).length(threadId)
+  }
+
+  async #keys(kind: KeySpace['kind']): Promise<KeyValueRepository> {
+    return new KeyValueRepository(await ownTables(this.#store), {
+      namespace: this.#namespace,
+      kind,
+    })
+  }
+
+  async #lists(kind: KeySpace['kind']): Promise<ListRepository> {
+    return new ListRepository(await ownTables(this.#store), { namespace: this.#namespace, kind })
+  }
+}
+
+function jsonOf(value: unknown): string {
+  return toPythonJson(value, { ascii: true })
+}

@@ -1,0 +1,242 @@
+import assert from 'node:assert/strict'
+import path from 'node:path'
+import { test } from 'node:test'
+
+import { createMemoryState } from '@chat-adapter/state-memory'
+import { Message, type QueueEntry, type StateAdapter } from 'chat'
+import * as fc from 'fast-check'
+
+import { ChatState } from '../../src/gateway-adapter/chat-state.ts'
+import { InvalidInputError, openStore } from '../../src/index.ts'
+import { openTempStore, tempFolder } from '../support/temp-store.ts'
+import { stopClock } from './faces.ts'
+
+// Checked by the compiler: it is what Chat SDK declares.
+const asChatDeclares = (state: ChatState): StateAdapter => state
+
+function entryOf(id: string, expiresAt = Date.now() + 60_000): QueueEntry {
+  const message = new Message({
+    id,
+    threadId: 'slack:C1:1',
+    text: `text of ${id}`,
+    formatted: { type: 'root', children: [] },
+    raw: { at: new Date(0), send: () => 1 },
+    author: { userId: 'u', userName: 'u', fullName: 'U', isBot: false, isMe: false },
+    metadata: { dateSent: new Date(0), edited: false },
+    attachments: [{ type: 'image', fetchData: async () => Buffer.from('x') }],
+  })
+  return { message, enqueuedAt: Date.now(), expiresAt }
+}
+
+type Operation = (state: StateAdapter, locks: Map<string, Held>) => Promise<unknown>
+type Held = Awaited<ReturnType<StateAdapter['acquireLock']>>
+
+const thread = fc.constantFrom('t1', 't:2 🗝', '')
+const key = fc.constantFrom('k1', 'k:2', '9007199254740993')
+const ttl = fc.constantFrom(undefined, 0, 10, 1000)
+const isSome = (lock: Held | undefined): lock is NonNullable<Held> => Boolean(lock)
+
+/** What a caller does, as a function of the adapter; what it returns must not depend on which one it is. */
+const operation: fc.Arbitrary<Operation> = fc.oneof(
+  thread.map(
+    (t): Operation =>
+      (state) =>
+        state.subscribe(t),
+  ),
+  thread.map(
+    (t): Operation =>
+      (state) =>
+        state.unsubscribe(t),
+  ),
+  thread.map(
+    (t): Operation =>
+      (state) =>
+        state.isSubscribed(t),
+  ),
+  fc.tuple(thread, fc.constantFrom(10, 1000)).map(([t, ms]): Operation => async (state, locks) => {
+    const lock = await state.acquireLock(t, ms)
+    if (lock) locks.set(t, lock)
+    return lock && [lock.threadId, lock.expiresAt]
+  }),
+  thread.map((t): Operation => async (state, locks) => {
+    const lock = locks.get(t)
+    return isSome(lock) ? state.releaseLock(lock) : undefined
+  }),
+  thread.map((t): Operation => async (state, locks) => {
+    const lock = locks.get(t)
+    return isSome(lock) ? state.extendLock(lock, 500) : undefined
+  }),
+  thread.map(
+    (t): Operation =>
+      (state) =>
+        state.forceReleaseLock(t),
+  ),
+  key.map(
+    (k): Operation =>
+      (state) =>
+        state.get(k),
+  ),
+  fc.tuple(key, fc.jsonValue(), ttl).map(
+    ([k, v, ms]): Operation =>
+      (state) =>
+        state.set(k, v, ms),
+  ),
+  fc.tuple(key, fc.jsonValue(), ttl).map(
+    ([k, v, ms]): Operation =>
+      (state) =>
+        state.setIfNotExists(k, v, ms),
+  ),
+  key.map(
+    (k): Operation =>
+      (state) =>
+        state.delete(k),
+  ),
+  fc.tuple(key, fc.nat(), fc.constantFrom(undefined, 0, 2), ttl).map(
+    ([k, v, maxLength, ttlMs]): Operation =>
+      (state) =>
+        state.appendToList(`list:${k}`, v, {
+          ...(maxLength !== undefined && { maxLength }),
+          ...(ttlMs !== undefined && { ttlMs }),
+        }),
+  ),
+  key.map(
+    (k): Operation =>
+      (state) =>
+        state.getList(`list:${k}`),
+  ),
+  key.map(
+    (k): Operation =>
+      (state) =>
+        state.delete(`list:${k}`),
+  ),
+  fc.tuple(thread, fc.integer({ min: 0, max: 3 })).map(
+    ([t, maxSize]): Operation =>
+      (state) =>
+        state.enqueue(t, { ...entryOf('m'), message: { id: maxSize } as never }, maxSize),
+  ),
+  thread.map(
+    (t): Operation =>
+      (state) =>
+        state.dequeue(t),
+  ),
+  thread.map(
+    (t): Operation =>
+      (state) =>
+        state.queueDepth(t),
+  ),
+)
+
+const step = fc.record({ operation, ms: fc.constantFrom(0, 0, 1, 10, 600) })
+
+test('answers like the in-memory adapter, whatever is asked in whatever order', async (t) => {
+  const clock = stopClock(t)
+  const store = await openTempStore(t, { synchronous: 'NORMAL' })
+  let run = 0
+
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
+      // It comes with a copy of Chat SDK of its own, whose types the compiler takes for others.
+      const oracle = createMemoryState() as unknown as StateAdapter
+      const state = asChatDeclares(new ChatState(store, { namespace: `run ${(run += 1)}` }))
+      await oracle.connect()
+      await state.connect()
+      const oracleLocks = new Map<string, Held>()
+      const locks = new Map<string, Held>()
+      for (const { operation: ask, ms } of steps) {
+        assert.deepEqual(await ask(state, locks), await ask(oracle, oracleLocks))
+        clock.forward(ms)
+      }
+    }),
+    { numRuns: 40 },
+  )
+})
+
+test('values, locks, lists, queues and subscriptions of one name are five things', async (t) => {
+  const state = new ChatState(await openTempStore(t), { namespace: 'chat' })
+  await state.set('same', 'value')
+  await state.appendToList('same', 'item')
+  await state.subscribe('same')
+  await state.acquireLock('same', 1000)
+  await state.enqueue('same', entryOf('m1'), 10)
+
+  await state.unsubscribe('same')
+  await state.forceReleaseLock('same')
+
+  assert.equal(await state.get('same'), 'value')
+  assert.deepEqual(await state.getList('same'), ['item'])
+  assert.equal(await state.queueDepth('same'), 1)
+  await state.delete('same')
+  assert.equal(await state.get('same'), null)
+  assert.deepEqual(await state.getList('same'), [])
+  assert.equal(await state.queueDepth('same'), 1)
+})
+
+test('everything but what has expired is there in the next process', async (t) => {
+  const file = path.join(tempFolder(t), 'state.db')
+  {
+    await using store = await openStore({ path: file })
+    const state = new ChatState(store, { namespace: 'chat' })
+    await state.connect()
+    await state.subscribe('t')
+    await state.appendToList('l', { n: 1 })
+    await state.enqueue('t', entryOf('m1'), 10)
+    assert.ok(await state.acquireLock('t', 60_000))
+    await state.disconnect()
+  }
+  await using store = await openStore({ path: file })
+  const state = new ChatState(store, { namespace: 'chat' })
+  await state.connect()
+
+  assert.equal(await state.isSubscribed('t'), true)
+  assert.deepEqual(await state.getList('l'), [{ n: 1 }])
+  assert.equal(await state.acquireLock('t', 1000), null)
+  const entry = await state.dequeue('t')
+  const message = Message.fromJSON(entry?.message as Parameters<typeof Message.fromJSON>[0])
+  assert.equal(message.text, 'text of m1')
+  assert.deepEqual(message.metadata.dateSent, new Date(0))
+})
+
+test('a queue keeps the newest, gives the oldest first and passes over what has expired', async (t) => {
+  const clock = stopClock(t)
+  const state = new ChatState(await openTempStore(t), { namespace: 'chat' })
+  const depths = [
+    await state.enqueue('t', entryOf('dropped'), 3),
+    await state.enqueue('t', entryOf('stale', Date.now() + 10), 3),
+    await state.enqueue('t', entryOf('a'), 3),
+    await state.enqueue('t', entryOf('b'), 3),
+  ]
+
+  clock.forward(10)
+  const left = await state.queueDepth('t')
+  const order: unknown[] = []
+  for (let entry = await state.dequeue('t'); entry; entry = await state.dequeue('t')) {
+    order.push((entry.message as { id: string }).id)
+  }
+
+  assert.deepEqual(depths, [1, 2, 3, 3])
+  assert.equal(left, 2)
+  assert.deepEqual(order, ['a', 'b'])
+})
+
+test('bad keys, times and lengths are refused and change nothing', async (t) => {
+  const store = await openTempStore(t)
+  const state = new ChatState(store, { namespace: 'chat' })
+  const refused = [
+    state.set('\ud800', 1),
+    state.set('k', undefined),
+    state.set('k', new Map()),
+    state.set('k', 1, -5),
+    state.acquireLock('t', NaN),
+    state.appendToList('k', 1, { maxLength: 1.5 }),
+    state.appendToList('k', () => 1),
+    state.enqueue('t', entryOf('m'), -1),
+    state.enqueue('t', entryOf('m', NaN), 1),
+  ]
+
+  for (const result of await Promise.allSettled(refused)) {
+    assert.equal(result.status, 'rejected')
+    assert.ok(result.reason instanceof InvalidInputError)
+  }
+  const rows = await store.db.selectFrom('store_key_values').select('key').execute()
+  assert.deepEqual(rows, [])
+})

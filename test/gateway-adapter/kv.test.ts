@@ -1,0 +1,280 @@
+import assert from 'node:assert/strict'
+import path from 'node:path'
+import { test } from 'node:test'
+
+import { conversations, createConversation, type Conversation } from '@grammyjs/conversations'
+import type { ConversationFlavor, VersionedStateStorage } from '@grammyjs/conversations'
+import * as fc from 'fast-check'
+import { Bot, session } from 'grammy'
+import type { Context, SessionFlavor, StorageAdapter, Transformer } from 'grammy'
+import type { Update, UserFromGetMe } from 'grammy/types'
+import { Telegraf, session as telegrafSession, type Context as TelegrafContext } from 'telegraf'
+import type { SessionStore } from 'telegraf'
+
+import { grammyStorage, telegrafSessionStore } from '../../src/gateway-adapter/kv.ts'
+import { InvalidInputError, openStore } from '../../src/index.ts'
+import { startFakeBotApi } from '../support/fake-bot-api.ts'
+import { openTempStore, tempFolder } from '../support/temp-store.ts'
+import { all, stopClock } from './faces.ts'
+
+interface Counter {
+  count: number
+}
+
+const me = {
+  id: 4242,
+  is_bot: true,
+  first_name: 'Bot',
+  username: 'bot',
+  can_join_groups: true,
+  can_read_all_group_messages: true,
+  supports_inline_queries: false,
+} as UserFromGetMe
+
+let updates = 0
+
+function textUpdate(text: string, chatId = 9007199254740991): Update {
+  updates += 1
+  return {
+    update_id: updates,
+    message: {
+      message_id: updates,
+      date: 1,
+      chat: { id: chatId, type: 'private', first_name: 'Ada' },
+      from: { id: chatId, is_bot: false, first_name: 'Ada' },
+      text,
+    },
+  }
+}
+
+/** Stands for the network; `replies` has what was said. */
+function recordInto(replies: string[]): Transformer {
+  return async (_previous, method, payload) => {
+    if (method === 'sendMessage' && 'text' in payload) replies.push(payload.text)
+    return { ok: true, result: true } as never
+  }
+}
+
+// Checked by the compiler: each face is what the library declares.
+type Faces = [
+  StorageAdapter<Counter>,
+  VersionedStateStorage<string, Counter>,
+  SessionStore<Counter>,
+]
+const faces = (
+  grammy: ReturnType<typeof grammyStorage<Counter>>,
+  conversation: ReturnType<typeof grammyStorage<{ version: [0, string | number]; state: Counter }>>,
+  telegraf: ReturnType<typeof telegrafSessionStore<Counter>>,
+): Faces => [grammy, conversation, telegraf]
+void faces
+
+test("grammY's session lives on in the next process", async (t) => {
+  const file = path.join(tempFolder(t), 'state.db')
+  const replies: string[] = []
+  for (const text of ['one', 'two', 'three']) {
+    await using store = await openStore({ path: file })
+    const bot = new Bot<Context & SessionFlavor<Counter>>('1:x', { botInfo: me })
+    bot.api.config.use(recordInto(replies))
+    const storage = grammyStorage<Counter>(store, { namespace: 'session' })
+    bot.use(session({ initial: () => ({ count: 0 }), storage }))
+    bot.on('message:text', async (ctx) => {
+      ctx.session.count += 1
+      await ctx.reply(`${ctx.session.count}: ${ctx.msg.text}`)
+    })
+
+    await bot.handleUpdate(textUpdate(text))
+  }
+
+  assert.deepEqual(replies, ['1: one', '2: two', '3: three'])
+})
+
+test("grammY's session is deleted when a handler sets it to null", async (t) => {
+  const store = await openTempStore(t)
+  const storage = grammyStorage<Counter | null>(store, { namespace: 'session' })
+  await storage.write('9', { count: 3 })
+  const bot = new Bot<Context & SessionFlavor<Counter | null>>('1:x', { botInfo: me })
+  bot.use(session({ initial: () => null, storage }))
+  bot.on('message', (ctx) => void (ctx.session = null))
+
+  await bot.handleUpdate(textUpdate('bye', 9))
+
+  assert.equal(await storage.has('9'), false)
+  assert.equal(await storage.read('9'), undefined)
+})
+
+test("grammY's conversations plugin goes on where the process before it stopped", async (t) => {
+  type BotContext = ConversationFlavor<Context>
+  async function interview(conversation: Conversation<BotContext>, ctx: Context): Promise<void> {
+    await ctx.reply('Name?')
+    const name = await conversation.form.text()
+    await ctx.reply('Age?')
+    const age = await conversation.form.int()
+    await ctx.reply(`${name} is ${age}`)
+  }
+  await using api = await startFakeBotApi()
+  const file = path.join(tempFolder(t), 'state.db')
+  for (const text of ['begin', 'Ada', '36']) {
+    await using store = await openStore({ path: file })
+    const { apiRoot } = api
+    const bot = new Bot<BotContext>(api.token, { botInfo: me, client: { apiRoot } })
+    bot.use(conversations({ storage: grammyStorage(store, { namespace: 'conversations' }) }))
+    bot.use(createConversation(interview))
+    bot.hears('begin', (ctx) => ctx.conversation.enter('interview'))
+
+    await bot.handleUpdate(api.pushMessage({ chatId: 9, userId: 9, text }))
+  }
+
+  const said = api.sent.map(({ payload }) => payload['text'])
+  assert.deepEqual(said, ['Name?', 'Age?', 'Ada is 36'])
+})
+
+test('grammY finds all keys, values and entries, and none of another namespace', async (t) => {
+  const store = await openTempStore(t)
+  const storage = grammyStorage<number>(store, { namespace: 'a' })
+  const other = grammyStorage<number>(store, { namespace: 'b' })
+  const keys = Array.from({ length: 250 }, (_, index) => `key:${index} 🗝`)
+  await Promise.all(keys.map((key, index) => storage.write(key, index)))
+  await storage.write('', -1)
+  await other.write('key:0 🗝', 99)
+
+  const entries = await all(storage.readAllEntries())
+
+  const expected = new Map([['', -1], ...keys.map((key, index) => [key, index] as const)])
+  assert.equal(entries.length, 251)
+  assert.deepEqual(new Map(entries), expected)
+  assert.deepEqual(new Set(await all(storage.readAllKeys())), new Set(expected.keys()))
+  assert.deepEqual(
+    (await all(storage.readAllValues())).sort((a, b) => a - b),
+    [...expected.values()].sort((a, b) => a - b),
+  )
+})
+
+test("Telegraf's session lives on in the next process, and goes when it is emptied", async (t) => {
+  const file = path.join(tempFolder(t), 'state.db')
+  const seen: unknown[] = []
+  for (const text of ['add', 'add', 'drop', 'add']) {
+    await using store = await openStore({ path: file })
+    type BotContext = TelegrafContext & { session?: Counter | undefined }
+    const bot = new Telegraf<BotContext>('1:x')
+    bot.botInfo = { ...me, can_connect_to_business: false } as NonNullable<typeof bot.botInfo>
+    bot.use(telegrafSession({ store: telegrafSessionStore<Counter>(store, { namespace: 'tg' }) }))
+    bot.on('message', (ctx) => {
+      ctx.session = text === 'drop' ? undefined : { count: (ctx.session?.count ?? 0) + 1 }
+      seen.push(ctx.session)
+    })
+
+    await bot.handleUpdate(textUpdate(text) as Parameters<typeof bot.handleUpdate>[0])
+  }
+
+  assert.deepEqual(seen, [{ count: 1 }, { count: 2 }, undefined, { count: 1 }])
+})
+
+test('a value is gone when its time is over, counted from the last write', async (t) => {
+  const clock = stopClock(t)
+  const store = await openTempStore(t)
+  const storage = grammyStorage<string>(store, { namespace: 'n', ttlMs: 1000 })
+
+  await storage.write('k', 'first')
+  clock.forward(999)
+  await storage.write('k', 'second')
+  clock.forward(999)
+  const before = await storage.read('k')
+  clock.forward(1)
+  const after = [await storage.read('k'), await storage.has('k')]
+
+  assert.equal(before, 'second')
+  assert.deepEqual(after, [undefined, false])
+  assert.deepEqual(await all(storage.readAllKeys()), [])
+})
+
+test('what has expired leaves the file as others write, some of it each time', async (t) => {
+  const clock = stopClock(t)
+  const store = await openTempStore(t)
+  const brief = grammyStorage<number>(store, { namespace: 'brief', ttlMs: 10 })
+  for (let key = 0; key < 120; key += 1) await brief.write(String(key), key)
+  const other = grammyStorage<number>(store, { namespace: 'other' })
+  const rows = async () => {
+    const query = store.db.selectFrom('store_key_values').select((eb) => eb.fn.countAll().as('n'))
+    return (await query.executeTakeFirstOrThrow()).n
+  }
+
+  clock.forward(10)
+  const counts: unknown[] = []
+  for (let write = 0; write < 3; write += 1) {
+    await other.write('k', write)
+    counts.push(await rows())
+  }
+
+  assert.deepEqual(counts, [71, 21, 1])
+})
+
+test('any key that is text and any JSON value comes back as it was', async (t) => {
+  const store = await openTempStore(t)
+  const storage = grammyStorage<unknown>(store, { namespace: 'any ":" 🗝' })
+  const value = fc.jsonValue({ stringUnit: 'binary' })
+  const units = fc.string({
+    unit: fc.integer({ min: 0, max: 0xffff }).map((c) => String.fromCharCode(c)),
+  })
+
+  await fc.assert(
+    fc.asyncProperty(fc.string({ unit: 'binary' }), value, units, async (key, json, text) => {
+      await storage.write(key, { json, text, [text]: 1 })
+      assert.deepEqual(await storage.read(key), { json, text, [text]: 1 })
+    }),
+    { numRuns: 60 },
+  )
+})
+
+test('special numbers and keys with NUL, ":" and emoji are kept apart and right', async (t) => {
+  const store = await openTempStore(t)
+  const storage = grammyStorage<unknown>(store, { namespace: 'n' })
+  const keys = [
+    'a',
+    'a\0',
+    'a\0b',
+    'a:b',
+    '9007199254740993',
+    '9007199254740992',
+    '🗝',
+    'ä',
+    'a\u0308',
+  ]
+
+  for (const [index, key] of keys.entries()) await storage.write(key, [index, NaN, Infinity, -0])
+
+  for (const [index, key] of keys.entries()) {
+    assert.deepEqual(await storage.read(key), [index, NaN, Infinity, -0])
+  }
+})
+
+test('what JSON would lose, and keys that would become another, are refused', async (t) => {
+  const store = await openTempStore(t)
+  const storage = grammyStorage<unknown>(store, { namespace: 'n' })
+  const cycle: unknown[] = []
+  cycle.push(cycle)
+  const isRefused = (field: RegExp) => (error: unknown) =>
+    error instanceof InvalidInputError && field.test(error.field)
+
+  for (const value of [undefined, () => 1, { f: () => 1 }, new Map(), 1n, cycle]) {
+    await assert.rejects(storage.write('k', value), isRefused(/^value/))
+  }
+  for (const key of ['\ud800', 'a\udfff']) {
+    await assert.rejects(storage.write(key, 1), isRefused(/^key$/))
+    await assert.rejects(storage.read(key), isRefused(/^key$/))
+  }
+  for (const ttlMs of [NaN, -1, Infinity]) {
+    const bad = grammyStorage(store, { namespace: 'n', ttlMs })
+    await assert.rejects(bad.write('k', 1), isRefused(/^ttlMs$/))
+  }
+  assert.deepEqual(await all(storage.readAllKeys()), [])
+})
+
+test('a megabyte in one value comes back', async (t) => {
+  const store = await openTempStore(t)
+  const storage = grammyStorage<string>(store, { namespace: 'n' })
+  const text = 'ä'.repeat(1 << 20)
+
+  await storage.write('k', text)
+
+  assert.equal(await storage.read('k'), text)
+})

@@ -55,7 +55,7 @@ export class AnalyticsRepository {
     const source = optionalText('source', options.source)
     const since = optionalTime('since', options.since)
     const until = optionalTime('until', options.until)
-    return this.#db.read
+    return this.#db.heavy
       .selectFrom('sessions')
       .select((eb) => [
         eb.ref('model').$notNull().as('model'),
@@ -82,7 +82,7 @@ export class AnalyticsRepository {
   async topSessionsByTokens(options: TopSessionsOptions = {}): Promise<SessionTokens[]> {
     const source = optionalText('source', options.source)
     const limit = limitOf('limit', options.limit, 10)
-    return this.#db.read
+    return this.#db.heavy
       .with('counted', (cte) =>
         cte
           .selectFrom('sessions')

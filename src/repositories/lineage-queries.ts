@@ -120,24 +120,23 @@ export async function tipId(db: Kysely<Database>, id: string): Promise<string> {
 
 const descendants = prepare<{ id: string }>()((db, p) =>
   db
-    // Of the ids alone, so that UNION ends on a circle.
-    .withRecursive('line(id)', (cte) =>
+    // Without a step, so that UNION ends on a circle.
+    .withRecursive('line(id, started_at)', (cte) =>
       cte
         .selectFrom('sessions')
-        .select('sessions.id')
+        .select(['sessions.id', 'sessions.started_at'])
         .where('sessions.parent_session_id', '=', p.id)
         .union((recursive) =>
           recursive
             .selectFrom('line')
             .innerJoin('sessions', 'sessions.parent_session_id', 'line.id')
-            .select('sessions.id'),
+            .select(['sessions.id', 'sessions.started_at']),
         ),
     )
     .selectFrom('line')
-    .innerJoin('sessions', 'sessions.id', 'line.id')
     .select('line.id')
     .where('line.id', '!=', p.id)
-    .orderBy('sessions.started_at')
+    .orderBy('line.started_at')
     .orderBy('line.id'),
 )
 

@@ -1,8 +1,10 @@
-import type { Expression, Kysely, QueryCreator } from 'kysely'
+import type { Expression, QueryCreator } from 'kysely'
 
+import type { Handle } from '../database/handle.ts'
 import { prepare } from '../database/prepared-query.ts'
 import type { Database } from '../schema/database.ts'
 import { flagOf, limitOf, offsetOf, optionalText, textsOf } from './input.ts'
+import { conversationActivity } from './latest-active.ts'
 import { tipsOfRoots } from './lineage-queries.ts'
 import { firstWords, lastActive, toPreview } from './session-activity.ts'
 import { pageOfSessions, type PageParams, type PageShape } from './session-page.ts'
@@ -34,13 +36,16 @@ export interface SessionListEntry extends SessionSummary {
   systemPrompt?: string | null
 }
 
+/** How many sessions there may be to one that a list shows; with more of them it takes longer. */
+const LOOKED_THROUGH = 5
+
 /** @throws {InvalidInputError} naming the option. */
 export async function listSessions(
-  db: Kysely<Database>,
+  db: Handle,
   options: SessionListOptions,
 ): Promise<SessionListEntry[]> {
   const { shape, params } = toQuery(options)
-  const rows = await listOf(shape).all(db, params)
+  const rows = await (shape.byActivity ? rowsByActivity : rowsByStart)(db, shape, params)
   return rows.map((row) => {
     const entry: SessionListEntry = Object.assign(toSummary(row), {
       preview: toPreview(row.words),
@@ -50,6 +55,25 @@ export async function listSessions(
     if (row.system_prompt !== undefined) entry.systemPrompt = row.system_prompt
     return entry
   })
+}
+
+function rowsByStart({ read }: Handle, shape: ListShape, params: PageParams) {
+  return listOf(shape).all(read, params)
+}
+
+/** No index knows how active a session was, so a page is looked for among the latest active first. */
+async function rowsByActivity(db: Handle, shape: ListShape, params: PageParams) {
+  const { limit, offset } = params
+  if (limit >= 0) {
+    const rows = await rowsAmong(db, shape, params, (limit + offset) * LOOKED_THROUGH)
+    if (rows.length === limit) return rows
+  }
+  return rowsAmong(db, shape, params, -1)
+}
+
+async function rowsAmong(db: Handle, shape: ListShape, params: PageParams, reach: number) {
+  const activity = JSON.stringify([...(await conversationActivity(db, reach))])
+  return listOf(shape).all(db.read, { ...params, activity })
 }
 
 interface ListShape extends PageShape {
@@ -73,6 +97,7 @@ function toQuery(options: SessionListOptions): { shape: ListShape; params: PageP
     },
     params: {
       source,
+      activity: '[]',
       excluded: JSON.stringify(excluded),
       limit: limitOf('limit', options.limit, 20),
       offset: offsetOf('offset', options.offset),

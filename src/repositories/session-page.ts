@@ -1,8 +1,6 @@
 import { sql, type Expression, type QueryCreator } from 'kysely'
 
 import type { Database } from '../schema/database.ts'
-import { carriesOn } from './lineage-queries.ts'
-import { lastActive } from './session-activity.ts'
 
 /** Which filters a list has and how it is ordered; one compiled query for each combination. */
 export interface PageShape {
@@ -16,6 +14,8 @@ export interface PageParams {
   readonly source: string
   /** A JSON list: one SQL text whatever its length. */
   readonly excluded: string
+  /** A JSON list of pairs of id and time: when conversations were last active. */
+  readonly activity: string
   readonly limit: number
   readonly offset: number
 }
@@ -28,9 +28,6 @@ interface PageRow {
   /** What the page is ordered by. */
   activity: number
 }
-
-/** A whole conversation is a few parts long; a damaged file must not cost the square of its length. */
-const LONGEST_WITH_CHILDREN = 100
 
 /** The sessions of one page of a list, still without what is shown of them (spec §10). */
 export function pageOfSessions(
@@ -51,53 +48,15 @@ function byStart(db: QueryCreator<Database>, shape: PageShape, p: PageParams) {
 }
 
 function byActivity(db: QueryCreator<Database>, shape: PageShape, p: PageParams) {
-  return db
-    .withRecursive('listed', (cte) =>
-      listed(cte, shape, p).select((eb) => [
-        's.end_reason',
-        lastActive({ id: eb.ref('s.id'), startedAt: eb.ref('s.started_at') }).as('own'),
-      ]),
-    )
-    .withRecursive('part(root_id, id, step)', (cte) =>
-      cte
-        .selectFrom('listed')
-        .select((eb) => ['listed.id as root_id', 'listed.id', eb.lit<number>(0).as('step')])
-        .where('listed.end_reason', '=', 'compression')
-        .unionAll((recursive) =>
-          recursive
-            .selectFrom('part')
-            .innerJoin('sessions as current', 'current.id', 'part.id')
-            .innerJoin('sessions as next', 'next.parent_session_id', 'current.id')
-            .select((eb) => ['part.root_id', 'next.id', eb('part.step', '+', eb.lit(1)).as('step')])
-            .where(carriesOn())
-            .$if(shape.children, (query) =>
-              query.where('part.step', '<', sql.lit(LONGEST_WITH_CHILDREN)),
-            ),
-        ),
-    )
-    .with('conversation', (cte) =>
-      cte
-        .selectFrom('part')
-        .innerJoin('sessions as s', 's.id', 'part.id')
-        .select((eb) => [
-          'part.root_id',
-          eb.fn
-            .max(lastActive({ id: eb.ref('s.id'), startedAt: eb.ref('s.started_at') }))
-            .as('newest'),
-        ])
-        .groupBy('part.root_id'),
-    )
-    .selectFrom('listed')
-    .leftJoin('conversation', 'conversation.root_id', 'listed.id')
-    .select((eb) => [
-      'listed.id',
-      'listed.row',
-      'listed.started_at',
-      eb.fn.coalesce('conversation.newest', 'listed.own').as('activity'),
-    ])
-    .orderBy('activity', 'desc')
-    .orderBy('listed.started_at', 'desc')
-    .orderBy('listed.id', 'desc')
+  const activity = sql<{ id: string; at: number }>`(
+    select value ->> 0 as id, value ->> 1 as at from json_each(${p.activity})
+  )`
+  return listed(db, shape, p)
+    .innerJoin(activity.as('active'), 'active.id', 's.id')
+    .select('active.at as activity')
+    .orderBy('active.at', 'desc')
+    .orderBy('s.started_at', 'desc')
+    .orderBy('s.id', 'desc')
     .limit(p.limit)
     .offset(p.offset)
 }

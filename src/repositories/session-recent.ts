@@ -1,8 +1,7 @@
-import type { Kysely } from 'kysely'
-
+import type { Handle } from '../database/handle.ts'
 import { prepare } from '../database/prepared-query.ts'
-import type { Database } from '../schema/database.ts'
 import { limitOf, offsetOf, optionalText } from './input.ts'
+import { latestActive } from './latest-active.ts'
 import { summaryColumns, toSummary, type SessionSummary } from './session-row.ts'
 
 export interface RecentSessionsOptions {
@@ -19,14 +18,14 @@ export interface RecentSession extends SessionSummary {
 
 /** @throws {InvalidInputError} naming the option. */
 export async function recentSessions(
-  db: Kysely<Database>,
+  { heavy }: Pick<Handle, 'heavy'>,
   options: RecentSessionsOptions,
 ): Promise<RecentSession[]> {
   const source = optionalText('source', options.source) ?? ''
   const limit = limitOf('limit', options.limit, 20)
   const offset = offsetOf('offset', options.offset)
   const recent = source === '' ? recentOfAll : recentOfSource
-  const rows = await recent.all(db, {
+  const rows = await recent.all(heavy, {
     source,
     limit,
     offset,
@@ -46,47 +45,15 @@ interface RecentParams {
 const recentOfAll = buildRecent({ ofSource: false })
 const recentOfSource = buildRecent({ ofSource: true })
 
-/**
- * In two steps. Finding when each session was last active reads indexes alone; of the sessions
- * themselves only those are read that can be on the page.
- */
-function buildRecent({ ofSource }: { ofSource: boolean }) {
+function buildRecent(shape: { ofSource: boolean }) {
   return prepare<RecentParams>()((db, p) =>
     db
-      .with(
-        (cte) => cte('active').materialized(),
-        (cte) =>
-          cte
-            .selectFrom('sessions')
-            .select((eb) => [
-              'sessions.id',
-              eb.fn
-                .coalesce(
-                  eb
-                    .selectFrom('messages')
-                    .select((of) => of.fn.max('messages.timestamp').as('newest'))
-                    .whereRef('messages.session_id', '=', 'sessions.id'),
-                  eb
-                    .selectFrom('sessions as silent')
-                    .select('silent.started_at')
-                    .whereRef('silent.id', '=', 'sessions.id'),
-                )
-                .$notNull()
-                .as('at'),
-            ])
-            .$if(ofSource, (query) => query.where('sessions.source', '=', p.source)),
-      )
-      .with('latest', (cte) =>
-        cte.selectFrom('active').select('active.at').orderBy('active.at', 'desc').limit(p.reach),
-      )
-      .selectFrom('active')
-      .innerJoin('sessions', 'sessions.id', 'active.id')
+      .with('latest', (cte) => latestActive(cte, shape, p))
+      .selectFrom('latest')
+      .innerJoin('sessions', 'sessions.id', 'latest.id')
       .select(summaryColumns.map((column) => `sessions.${column}` as const))
-      .select('active.at as last_active')
-      .where('active.at', '>=', (eb) =>
-        eb.selectFrom('latest').select((of) => of.fn.min('latest.at').as('earliest')),
-      )
-      .orderBy('active.at', 'desc')
+      .select('latest.at as last_active')
+      .orderBy('latest.at', 'desc')
       .orderBy('sessions.started_at', 'desc')
       .orderBy('sessions.id', 'desc')
       .limit(p.limit)

@@ -122,12 +122,12 @@ export class SessionRepository {
 
   /** One entry for each conversation, the latest first (spec §10). */
   list(options: SessionListOptions = {}): Promise<SessionListEntry[]> {
-    return listSessions(this.#db.read, options)
+    return listSessions(this.#db, options)
   }
 
   /** Every session, children too, in the order of their last activity (spec §10). */
   recent(options: RecentSessionsOptions = {}): Promise<RecentSession[]> {
-    return recentSessions(this.#db.read, options)
+    return recentSessions(this.#db, options)
   }
 
   async count({ source }: { source?: string } = {}): Promise<number> {

@@ -24,6 +24,8 @@ export interface ConnectionSource {
    */
   readonly dedicated: () => Connection
   readonly release: (connection: Connection) => void
+  /** Called before each query; throws when its caller has no right to it any more. */
+  readonly assertUsable: () => void
   /** Runs one statement outside of a transaction; here readers wait for a busy file. */
   readonly run: <T>(statement: () => T) => Promise<T>
   readonly toError: (error: unknown) => unknown
@@ -121,6 +123,8 @@ class StoreDriver implements Driver {
 class Lease implements DatabaseConnection {
   readonly #source: ConnectionSource
   #own: Connection | undefined
+  /** Why the transaction ended before its commit; without it later statements would commit by themselves. */
+  #lostTo: unknown
   #ended = false
 
   constructor(source: ConnectionSource) {
@@ -129,10 +133,10 @@ class Lease implements DatabaseConnection {
 
   async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
     this.#assertOpen()
+    const own = this.#own
+    if (own) return this.#inTransaction(own, () => execute<R>(own, query))
     try {
-      return this.#own
-        ? execute<R>(this.#own, query)
-        : await this.#source.run(() => execute<R>(this.#source.shared(), query))
+      return await this.#source.run(() => execute<R>(this.#source.shared(), query))
     } catch (error) {
       throw this.#source.toError(error)
     }
@@ -154,16 +158,31 @@ class Lease implements DatabaseConnection {
   }
 
   begin(command: string): void {
-    this.#own = this.#source.dedicated()
-    this.control(command)
+    const own = this.#source.dedicated()
+    this.#own = own
+    try {
+      own.statements.get(command).run()
+    } catch (error) {
+      throw this.#source.toError(error)
+    }
   }
 
   control(command: string): void {
-    if (!this.#own) throw new TransactionMisuseError(`${command} outside of a transaction`)
+    const own = this.#own
+    if (!own) throw new TransactionMisuseError(`${command} outside of a transaction`)
+    this.#inTransaction(own, () => own.statements.get(command).run())
+  }
+
+  #inTransaction<T>(own: Connection, statement: () => T): T {
+    if (!own.raw.inTransaction) {
+      throw this.#lostTo ?? new TransactionMisuseError('a statement ended the transaction')
+    }
     try {
-      this.#own.statements.get(command).run()
+      return statement()
     } catch (error) {
-      throw this.#source.toError(error)
+      const typed = this.#source.toError(error)
+      if (!own.raw.inTransaction) this.#lostTo ??= typed
+      throw typed
     }
   }
 
@@ -188,6 +207,7 @@ class Lease implements DatabaseConnection {
   }
 
   #assertOpen(): void {
+    this.#source.assertUsable()
     if (!this.#ended) return
     throw new TransactionMisuseError(
       'a query was started after its transaction had ended; await every query inside the callback',

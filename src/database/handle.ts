@@ -1,5 +1,8 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+
 import { sql, type Kysely, type Transaction } from 'kysely'
 
+import { TransactionMisuseError } from '../errors.ts'
 import type { Database } from '../schema/database.ts'
 
 /** What a repository works on: the whole store, or one open transaction of it. */
@@ -22,6 +25,8 @@ export interface Handle {
 export class TransactionHandle implements Handle {
   readonly read: Transaction<Database>
   readonly heavy: Transaction<Database>
+  /** Whose write's callback this is: another write of the same handle would wait for itself. */
+  static readonly #inside = new AsyncLocalStorage<TransactionHandle>()
   #last: Promise<unknown> = Promise.resolve()
 
   constructor(trx: Transaction<Database>) {
@@ -30,6 +35,9 @@ export class TransactionHandle implements Handle {
   }
 
   async write<T>(change: (trx: Transaction<Database>) => Promise<T>): Promise<T> {
+    if (TransactionHandle.#inside.getStore() === this) {
+      throw new TransactionMisuseError('a write was asked for inside another; use its transaction')
+    }
     const turn = this.#last.then(() => this.#inSavepoint(change))
     this.#last = turn.catch(() => {})
     return turn
@@ -38,7 +46,7 @@ export class TransactionHandle implements Handle {
   async #inSavepoint<T>(change: (trx: Transaction<Database>) => Promise<T>): Promise<T> {
     await sql`savepoint repository_write`.execute(this.read)
     try {
-      const result = await change(this.read)
+      const result = await TransactionHandle.#inside.run(this, () => change(this.read))
       await sql`release repository_write`.execute(this.read)
       return result
     } catch (error) {

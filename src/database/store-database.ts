@@ -68,6 +68,7 @@ export class StoreDatabase {
         logger,
         statistics: this.statistics,
         inScope: (run) => this.#inScope(run),
+        assertInScope: () => this.#assertInScope(),
       })
   }
 
@@ -132,6 +133,12 @@ export class StoreDatabase {
     else removeEmptyWal(this.path)
   }
 
+  /** The next write's turn may have come in the same transaction: a late query must not slip into it. */
+  #assertInScope(): void {
+    if (this.#scope.getStore()?.active !== false) return
+    throw new TransactionMisuseError('a query was started after its write had ended; await it inside')
+  }
+
   #assertOutside(what: string): void {
     if (!this.#scope.getStore()?.active) return
     throw new TransactionMisuseError(
@@ -160,6 +167,7 @@ export class StoreDatabase {
         this.#assertReadable()
         return reader
       },
+      assertUsable: () => {},
       dedicated: () => {
         this.#assertReadable()
         return this.#idleReaders.pop() ?? connectReader(path)

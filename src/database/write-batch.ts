@@ -5,6 +5,7 @@ import {
   DatabaseCorruptError,
   FileMovedError,
   NotADatabaseError,
+  TransactionMisuseError,
 } from '../errors.ts'
 import type { Database } from '../schema/database.ts'
 import type { Connection } from './connection.ts'
@@ -15,6 +16,8 @@ export type Change<T> = (trx: Transaction<Database>) => Promise<T>
 /** One write that waits for its turn. */
 export interface Job {
   readonly change: Change<unknown>
+  /** Runs a function in the asynchronous context of who asked, which the caller's own tracing follows. */
+  readonly inContext: <T>(run: () => T) => T
   readonly askedAt: number
   readonly resolve: (value: unknown) => void
   readonly reject: (error: unknown) => void
@@ -67,7 +70,7 @@ async function runAlone(
   trx: Transaction<Database>,
   job: Job,
 ): Promise<Outcome> {
-  return { job, value: await inScope(() => job.change(trx)) }
+  return { job, value: await job.inContext(() => inScope(() => job.change(trx))) }
 }
 
 async function runInSavepoint(
@@ -80,6 +83,8 @@ async function runInSavepoint(
   control('savepoint queued_write')
   try {
     const outcome = await runAlone(parts, trx, job)
+    if (!parts.writer.raw.inTransaction)
+      throw new TransactionMisuseError('a caught error had ended it')
     control('release queued_write')
     return outcome
   } catch (error) {

@@ -1,3 +1,5 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+
 import type { Kysely, Transaction } from 'kysely'
 
 import type { DatabaseCorruptError } from '../errors.ts'
@@ -63,6 +65,8 @@ const { setImmediate: nextTurn, setTimeout: later } = globalThis
 export class WriteQueue {
   readonly #parts: WriteQueueParts
   readonly #waiting: (Job | Exclusive)[] = []
+  /** The queue works in a context of its own, whoever's write wakes it. */
+  readonly #inOwnContext = AsyncLocalStorage.snapshot()
   #drained: Promise<void> | undefined
 
   constructor(parts: WriteQueueParts) {
@@ -73,11 +77,12 @@ export class WriteQueue {
     return new Promise<T>((resolve, reject) => {
       this.#waiting.push({
         change,
+        inContext: AsyncLocalStorage.snapshot(),
         askedAt: performance.now(),
         resolve: resolve as (value: unknown) => void,
         reject,
       })
-      this.#drained ??= this.#drain()
+      this.#drained ??= this.#inOwnContext(() => this.#drain())
     })
   }
 
@@ -85,7 +90,7 @@ export class WriteQueue {
   alone(work: () => Promise<void>): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ work, resolve, reject })
-      this.#drained ??= this.#drain()
+      this.#drained ??= this.#inOwnContext(() => this.#drain())
     })
   }
 

@@ -30,6 +30,8 @@ export interface WriteSideParts {
   readonly statistics: Statistics
   /** Runs a change so that a call to the outer store from inside can be told (and refused). */
   readonly inScope: <T>(run: () => Promise<T>) => Promise<T>
+  /** @throws {TransactionMisuseError} in the flow of a change that has ended. */
+  readonly assertInScope: () => void
 }
 
 /** The one connection that writes: its queue, its checkpoints, and when it must stop. */
@@ -108,6 +110,7 @@ export class WriteSide {
       shared: () => writer,
       dedicated: () => writer,
       release: () => {},
+      assertUsable: this.#parts.assertInScope,
       run: async <T>(statement: () => T) => statement(),
       toError: (error: unknown) => toStoreError(error, path),
       rollbackFailed: (error: unknown) => logger.error({ err: error, path }, 'rollback failed'),

@@ -1,0 +1,278 @@
+import assert from 'node:assert/strict'
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { test } from 'node:test'
+
+import { sql } from 'kysely'
+
+import {
+  openStore,
+  StorageFullError,
+  StoreClosedError,
+  TransactionMisuseError,
+} from '../../src/index.ts'
+import type { Store, StoreTransaction } from '../../src/index.ts'
+import { withFile } from '../support/state-file.ts'
+import { openTempStore } from '../support/temp-store.ts'
+
+async function put(tx: StoreTransaction, key: string, value = 'v'): Promise<void> {
+  await tx.db.insertInto('state_meta').values({ key, value }).execute()
+}
+
+async function keysIn(store: Store): Promise<string[]> {
+  const rows = await store.db.selectFrom('state_meta').select('key').orderBy('key').execute()
+  return rows.map((row) => row.key)
+}
+
+test('a write after a read stands although another store wrote in between', async (t) => {
+  const store = await openTempStore(t)
+  await using other = await openStore({ path: store.path, retry: { retries: 0 } })
+
+  // Under a deferred BEGIN the other commit would come between: SQLITE_BUSY_SNAPSHOT at once.
+  const writing = store.transaction(async (tx) => {
+    await tx.db.selectFrom('state_meta').select('key').execute()
+    await assert.rejects(
+      other.transaction((tx2) => put(tx2, 'b')),
+      { name: 'DatabaseBusyError' },
+    )
+    await put(tx, 'a')
+  })
+
+  await writing
+  await other.transaction((tx) => put(tx, 'b'))
+  assert.deepEqual(await keysIn(store), ['a', 'b'])
+})
+
+test('a failing callback takes back everything, tables included', async (t) => {
+  const store = await openTempStore(t)
+
+  const failing = store.transaction(async (tx) => {
+    await put(tx, 'a')
+    await tx.db.schema.createTable('store_trial').addColumn('id', 'integer').execute()
+    throw new Error('changed my mind')
+  })
+
+  await assert.rejects(failing, { message: 'changed my mind' })
+  assert.deepEqual(await keysIn(store), [])
+  assert.equal(
+    withFile(store.path, (db) =>
+      db.prepare(`select 1 from sqlite_master where name = 'store_trial'`).get(),
+    ),
+    undefined,
+  )
+})
+
+test('what the callback returns is the result', async (t) => {
+  const store = await openTempStore(t)
+
+  assert.equal(await store.transaction(async () => 42), 42)
+})
+
+test('a full file is told as that, nothing is kept, and the store goes on', async (t) => {
+  const store = await openTempStore(t)
+
+  const filling = store.transaction(async (tx) => {
+    await put(tx, 'before')
+    await limitPages(tx, 3)
+    await put(tx, 'big', 'x'.repeat(100_000))
+  })
+
+  await assert.rejects(filling, StorageFullError)
+  await store.transaction((tx) => limitPages(tx, 100_000))
+  await store.transaction((tx) => put(tx, 'after', 'x'.repeat(100_000)))
+  assert.deepEqual(await keysIn(store), ['after'])
+})
+
+test('a transaction that a full file has ended stores nothing more, though its error was caught', async (t) => {
+  const store = await openTempStore(t)
+
+  const filling = store.transaction(async (tx) => {
+    await limitPages(tx, 3)
+    await put(tx, 'big', 'x'.repeat(100_000)).catch(() => {})
+    await put(tx, 'small')
+  })
+
+  await assert.rejects(filling)
+  await store.transaction((tx) => limitPages(tx, 100_000))
+  assert.deepEqual(await keysIn(store), [])
+})
+
+/** So many pages more than the file has. */
+async function limitPages(tx: StoreTransaction, more: number): Promise<void> {
+  const { rows } = await sql<{ page_count: number }>`pragma page_count`.execute(tx.db)
+  await sql.raw(`pragma max_page_count = ${(rows[0]?.page_count ?? 0) + more}`).execute(tx.db)
+}
+
+for (const [what, use] of [
+  ['a query', (store: Store) => store.db.selectFrom('sessions').select('id').execute()],
+  ['a transaction', (store: Store) => store.transaction(async () => {})],
+  ['a read transaction', (store: Store) => store.db.transaction().execute(async () => {})],
+  ['closing', (store: Store) => store.close()],
+] as const) {
+  test(`${what} on the store itself inside a transaction is refused, not waited for`, async (t) => {
+    const store = await openTempStore(t)
+
+    await assert.rejects(
+      store.transaction(async () => void (await use(store))),
+      TransactionMisuseError,
+    )
+
+    await store.transaction((tx) => put(tx, 'a'))
+    assert.deepEqual(await keysIn(store), ['a'])
+  })
+}
+
+test('what was started inside a transaction may use the store after it', async (t) => {
+  const store = await openTempStore(t)
+  let later: Promise<string[]> | undefined
+  const ended = Promise.withResolvers<undefined>()
+
+  await store.transaction(async (tx) => {
+    await put(tx, 'a')
+    later = ended.promise.then(() => keysIn(store))
+  })
+  ended.resolve(undefined)
+
+  assert.deepEqual(await later, ['a'])
+})
+
+/** By us, or by Kysely before it comes to us. */
+const REFUSED = /after its (?:write|transaction) had ended|already committed/
+
+test('a query on a transaction that has ended is refused', async (t) => {
+  const store = await openTempStore(t)
+  let kept: StoreTransaction | undefined
+  await store.transaction(async (tx) => {
+    kept = tx
+  })
+
+  await assert.rejects(put(kept!, 'late'), REFUSED)
+
+  assert.deepEqual(await keysIn(store), [])
+})
+
+test('a query nobody awaited does not slip in after its transaction', async (t) => {
+  const store = await openTempStore(t)
+  const loose: { late?: Promise<unknown> } = {}
+
+  await store.transaction(async (tx) => {
+    loose.late = new Promise((resolve) => void setTimeout(resolve, 20)).then(() => put(tx, 'late'))
+    loose.late.catch(() => {})
+  })
+
+  await assert.rejects(loose.late!, REFUSED)
+  assert.deepEqual(await keysIn(store), [])
+})
+
+test('a query nobody awaited does not slip into the next write of the same commit', async (t) => {
+  const store = await openTempStore(t)
+  const next = Promise.withResolvers<undefined>()
+  let late: Promise<void> | undefined
+
+  await Promise.all([
+    store.transaction(async (tx) => {
+      await put(tx, 'a')
+      late = next.promise.then(() => put(tx, 'late'))
+      late.catch(() => {})
+    }),
+    store.transaction(async (tx) => {
+      next.resolve(undefined)
+      await late?.catch(() => {})
+      await put(tx, 'b')
+    }),
+  ])
+
+  await assert.rejects(late!, TransactionMisuseError)
+  assert.deepEqual(await keysIn(store), ['a', 'b'])
+})
+
+test('each write of a commit runs in the asynchronous context of who asked for it', async (t) => {
+  const store = await openTempStore(t)
+  const chat = new AsyncLocalStorage<string>()
+  const ask = (name: string): Promise<string | undefined> =>
+    chat.run(name, () =>
+      store.transaction(async (tx) => {
+        await put(tx, name)
+        return chat.getStore()
+      }),
+    )
+
+  const seen = await Promise.all(['alice', 'bob', 'carol'].map(ask))
+
+  assert.deepEqual(seen, ['alice', 'bob', 'carol'])
+})
+
+test('a write that caught the error of a full file is not taken for stored, its neighbours are', async (t) => {
+  const store = await openTempStore(t)
+
+  const results = await Promise.allSettled([
+    store.transaction((tx) => put(tx, 'a')),
+    store.transaction(async (tx) => {
+      await limitPages(tx, 3)
+      await put(tx, 'big', 'x'.repeat(100_000)).catch(() => {})
+      await put(tx, 'small').catch(() => {})
+    }),
+    store.transaction((tx) => put(tx, 'b')),
+  ])
+
+  assert.deepEqual(
+    results.map(({ status }) => status),
+    ['fulfilled', 'rejected', 'fulfilled'],
+  )
+  assert.deepEqual(await keysIn(store), ['a', 'b'])
+})
+
+test('writes asked for at once are stored in that order', async (t) => {
+  const store = await openTempStore(t)
+
+  await Promise.all(
+    Array.from({ length: 300 }, (_, n) => store.transaction((tx) => put(tx, String(n)))),
+  )
+
+  const rows = await store.db
+    .selectFrom('state_meta')
+    .select('key')
+    .orderBy(sql`rowid`)
+    .execute()
+  assert.deepEqual(
+    rows.map((row) => row.key),
+    Array.from({ length: 300 }, (_, n) => String(n)),
+  )
+})
+
+test('closing waits for the writes asked for and refuses the ones after', async (t) => {
+  const store = await openTempStore(t)
+  const writes = Array.from({ length: 20 }, (_, n) => store.transaction((tx) => put(tx, `${n}`)))
+
+  const closing = store.close()
+
+  await assert.rejects(
+    store.transaction((tx) => put(tx, 'late')),
+    StoreClosedError,
+  )
+  await Promise.all(writes)
+  await closing
+  assert.equal(
+    withFile(store.path, (db) => db.prepare('select count(*) from state_meta').pluck().get()),
+    20,
+  )
+})
+
+test('closing twice, also at once, is harmless', async (t) => {
+  const store = await openTempStore(t)
+
+  await Promise.all([store.close(), store.close()])
+  await store.close()
+})
+
+for (const [what, use] of [
+  ['a query', (store: Store) => keysIn(store)],
+  ['a write', (store: Store) => store.transaction((tx) => put(tx, 'k'))],
+  ['a read transaction', (store: Store) => store.db.transaction().execute(async () => {})],
+] as const) {
+  test(`${what} after closing is told`, async (t) => {
+    const store = await openTempStore(t)
+    await store.close()
+
+    await assert.rejects(use(store), StoreClosedError)
+  })
+}

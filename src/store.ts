@@ -29,6 +29,7 @@ import {
   ReadonlyError,
   SchemaTooNewError,
 } from './errors.ts'
+import { searchObjects } from './migrations/0011_inline_indexes.ts'
 import { hasOwnTables, migrate, migrateOwn, type OnProgress } from './migrations/runner.ts'
 import { inspectSchema, type SchemaState } from './migrations/schema-state.ts'
 import { SCHEMA_VERSION } from './migrations/steps.ts'
@@ -114,7 +115,7 @@ export class Store implements Repositories, AsyncDisposable {
     this.handoff = repositories.handoff
     this.telegramTopics = repositories.telegramTopics
     this.analytics = repositories.analytics
-    this.maintenance = new Maintenance(database)
+    this.maintenance = new Maintenance(database, searchObjects)
   }
 
   /**

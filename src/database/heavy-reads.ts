@@ -31,11 +31,6 @@ export class HeavyReads {
     return this.#isSmall() ? this.#runHere(task) : this.#pool.run(task, signal)
   }
 
-  /** In a worker whatever the size of the file: for what takes long even in a small one. */
-  runInWorker(task: ReadTask, signal?: AbortSignal): Promise<unknown[]> {
-    return this.#pool.run(task, signal)
-  }
-
   close(): Promise<void> {
     return this.#pool.close()
   }

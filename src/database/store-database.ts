@@ -5,9 +5,12 @@ import { Kysely, type CompiledQuery, type Transaction } from 'kysely'
 import { ReadonlyError, StoreClosedError, TransactionMisuseError } from '../errors.ts'
 import type { StoreError } from '../errors.ts'
 import type { Database } from '../schema/database.ts'
+import { backupFile, type BackupOptions } from './backup.ts'
 import { withBusyRetry, type RetryPolicy } from './busy-retry.ts'
+import type { FileProblem } from './check-file.ts'
 import { connectReader, removeEmptyWal, rollBackCrashed, type Connection } from './connection.ts'
 import { StoreDialect, type ConnectionSource } from './dialect.ts'
+import { runFileTask } from './file-task.ts'
 import { HeavyDialect } from './heavy-dialect.ts'
 import { HeavyReads } from './heavy-reads.ts'
 import type { Logger } from './logger.ts'
@@ -98,6 +101,26 @@ export class StoreDatabase {
     await this.#writable('vacuum()').vacuum()
   }
 
+  /** What is wrong with the file, read as a whole in another thread; empty when nothing is. */
+  async check(signal?: AbortSignal): Promise<readonly FileProblem[]> {
+    this.#assertReadable()
+    try {
+      return await runFileTask({ kind: 'check', path: this.path }, this.#parts.logger, signal)
+    } catch (error) {
+      throw this.#readError(error)
+    }
+  }
+
+  /** Copies the file to `target`, in another thread; see `backupFile`. */
+  async backup(target: string, options: BackupOptions): Promise<void> {
+    this.#assertReadable()
+    try {
+      await backupFile(this.path, target, options, this.#parts.logger)
+    } catch (error) {
+      throw this.#readError(error)
+    }
+  }
+
   /** Waits for the writes already asked for, then closes every connection. Safe to call twice. */
   async close(): Promise<void> {
     this.#assertOutside('close()')
@@ -136,7 +159,9 @@ export class StoreDatabase {
   /** The next write's turn may have come in the same transaction: a late query must not slip into it. */
   #assertInScope(): void {
     if (this.#scope.getStore()?.active !== false) return
-    throw new TransactionMisuseError('a query was started after its write had ended; await it inside')
+    throw new TransactionMisuseError(
+      'a query was started after its write had ended; await it inside',
+    )
   }
 
   #assertOutside(what: string): void {

@@ -12,10 +12,10 @@ import type { Connection } from './connection.ts'
 import { setAsideIndex } from './damaged-index.ts'
 import { StoreDialect } from './dialect.ts'
 import { FileGuard } from './file-guard.ts'
+import { runFileTask } from './file-task.ts'
 import type { Logger } from './logger.ts'
 import { isBusy, sqliteCode, toStoreError } from './sqlite-errors.ts'
 import type { CommittedBatch, Statistics } from './statistics.ts'
-import { vacuumFile } from './vacuum.ts'
 import { isFatal, type Change } from './write-batch.ts'
 import { WriteQueue } from './write-queue.ts'
 
@@ -73,7 +73,7 @@ export class WriteSide {
     try {
       await this.#queue.alone(async () => {
         this.#assertWritable()
-        await vacuumFile(this.#parts.path)
+        await runFileTask({ kind: 'vacuum', path: this.#parts.path }, this.#parts.logger)
       })
     } catch (error) {
       if (!isBusy(error)) throw toStoreError(error, this.#parts.path)

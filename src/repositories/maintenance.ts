@@ -1,7 +1,11 @@
+import type { BackupOptions } from '../database/backup.ts'
+import type { FileProblem } from '../database/check-file.ts'
 import type { StoreDatabase } from '../database/store-database.ts'
 import { InvalidInputError } from '../errors.ts'
 import { nowSeconds } from '../schema/clock.ts'
 import { pyStrip } from '../schema/python-text.ts'
+import { rebuildIndexes, type RebuildOptions } from './index-rebuild.ts'
+import { requireText } from './input.ts'
 import { pruneSessions, type DeleteOptions } from './session-removal.ts'
 
 export interface AutoPruneOptions extends DeleteOptions {
@@ -26,12 +30,46 @@ export interface AutoPruneResult {
 const LAST_AUTO_PRUNE = 'last_auto_prune'
 const SECONDS_PER_HOUR = 3_600
 
+export interface CheckOptions {
+  /** Stops waiting at once, with the signal's reason. */
+  signal?: AbortSignal
+}
+
 /** Upkeep of the whole file. */
 export class Maintenance {
   readonly #database: StoreDatabase
+  readonly #searchObjects: Readonly<Record<string, string>>
 
-  constructor(database: StoreDatabase) {
+  /** `searchObjects` is the DDL of the full-text indexes and their triggers, by name. */
+  constructor(database: StoreDatabase, searchObjects: Readonly<Record<string, string>>) {
     this.#database = database
+    this.#searchObjects = searchObjects
+  }
+
+  /**
+   * Reads the whole file and says what is wrong with it; empty when nothing is. Nobody has to wait
+   * for it, but the WAL grows meanwhile: seconds on a big file.
+   */
+  async check({ signal }: CheckOptions = {}): Promise<readonly FileProblem[]> {
+    return this.#database.check(signal)
+  }
+
+  /**
+   * Copies the file as it is at one moment, while everybody goes on writing. The copy is owner-only
+   * and appears at `path` when it is complete.
+   * @throws {InvalidInputError} when something stands there and `overwrite` is not given.
+   * @throws {CannotOpenError} when its folder cannot be written.
+   */
+  async backup(path: string, options: BackupOptions = {}): Promise<void> {
+    await this.#database.backup(requireText('path', path), options)
+  }
+
+  /**
+   * Builds the full-text indexes anew in short steps, between which everybody else can write. Until
+   * the last one search refuses with `DatabaseCorruptError`.
+   */
+  async rebuildIndexes(options: RebuildOptions = {}): Promise<void> {
+    await rebuildIndexes(this.#database, this.#searchObjects, options)
   }
 
   /**

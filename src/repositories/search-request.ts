@@ -15,6 +15,8 @@ export interface SearchOptions {
   readonly offset?: number
   /** `newest` or `oldest` first; anything else is best match first. */
   readonly sort?: string
+  /** Stops the search at once, with the signal's reason. */
+  readonly signal?: AbortSignal
 }
 
 export type SearchOrder = 'relevance' | 'newest' | 'oldest'

@@ -1,6 +1,6 @@
 import { sql, type Expression, type Kysely, type RawBuilder, type SqlBool } from 'kysely'
 
-import { prepare, type PreparedQuery } from '../database/prepared-query.ts'
+import { prepare, type PreparedQuery, type QueryOptions } from '../database/prepared-query.ts'
 import type { Database } from '../schema/database.ts'
 import type { SearchOrder, SearchScope } from './search-request.ts'
 
@@ -32,15 +32,16 @@ export function findByIndex(
   params: IndexParams,
   order: SearchOrder,
   filter?: Expression<SqlBool>,
+  options?: QueryOptions,
 ): Promise<FoundMessage[]> {
-  if (filter) return indexQuery(db, index, params, order).where(filter).execute()
+  if (filter) return indexQuery(db, index, params, order).where(filter).execute(options)
   const key = `${index} ${order}`
   let query = prepared.get(key)
   if (!query) {
     query = prepare<IndexParams>()((base, p) => indexQuery(base, index, p, order))
     prepared.set(key, query)
   }
-  return query.all(db, params)
+  return query.all(db, params, options)
 }
 
 const prepared = new Map<string, PreparedQuery<IndexParams, FoundMessage>>()
@@ -51,6 +52,7 @@ export function findByScan(
   scope: SearchScope,
   term: string,
   filter: Expression<SqlBool>,
+  options?: QueryOptions,
 ): Promise<FoundMessage[]> {
   // A cast, because the content of a hit by tool name may be bytes.
   const excerpt = sql<string | null>`
@@ -67,7 +69,7 @@ export function findByScan(
     .orderBy('m.id')
     .limit(scope.limit)
     .offset(scope.offset)
-    .execute()
+    .execute(options)
 }
 
 const hitColumns = [

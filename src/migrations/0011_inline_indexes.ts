@@ -198,7 +198,12 @@ function folded(ddl: string): string {
   return ddl.replaceAll(/\s+/g, ' ').trim()
 }
 
-/** In chunks, so that neither memory nor the wait for the next progress report grows with the file. */
+/**
+ * In chunks, so that neither memory nor the wait for the next progress report grows with the file.
+ * The trigram index gets no NUL: the agent's SQLite would cut such a text otherwise than ours, and
+ * leave its entries behind when it deletes the message. Structured content has one at its start, which
+ * is left out; at any other, the text ends for the agent's SQLite and so it does here.
+ */
 async function fillIndexes(db: Kysely<unknown>, report: Report | undefined): Promise<void> {
   const count = await sql<{ total: number }>`select count(*) as total from messages`.execute(db)
   const total = count.rows[0]?.total ?? 0
@@ -212,13 +217,22 @@ async function fillIndexes(db: Kysely<unknown>, report: Report | undefined): Pro
     `.execute(db)
     const { size, last } = chunk.rows[0] ?? { size: 0, last: after }
     if (size === 0) break
-    for (const index of ['messages_fts', 'messages_fts_trigram']) {
-      await sql`
-        insert into ${sql.id(index)}(rowid, content)
-        select id, coalesce(content, '') || ' ' || coalesce(tool_name, '') || ' ' || coalesce(tool_calls, '')
-        from messages where id > ${after} and id <= ${last}
-      `.execute(db)
-    }
+    await sql`
+      insert into messages_fts(rowid, content)
+      select id, coalesce(content, '') || ' ' || coalesce(tool_name, '') || ' ' || coalesce(tool_calls, '')
+      from messages where id > ${after} and id <= ${last}
+    `.execute(db)
+    await sql`
+      insert into messages_fts_trigram(rowid, content)
+      select id, iif(instr(text, char(0)), substr(text, 1, length(text)), text) from (
+        select id, iif(
+          instr(text, char(0)) = 1, cast(substr(cast(text as blob), 2) as text), text
+        ) as text from (
+          select id, coalesce(content, '') || ' ' || coalesce(tool_name, '') || ' ' || coalesce(tool_calls, '') as text
+          from messages where id > ${after} and id <= ${last}
+        )
+      )
+    `.execute(db)
     after = last
     done += size
     await report?.(done, total)

@@ -91,7 +91,7 @@ export class MessageRepository {
       encodeReplacement(message, `messages[${index}].`),
     )
     return this.#db.write(async (trx) => {
-      await deleteMessages(trx, id)
+      await deleteMessages(trx, [id])
       const ids = await insertMessages(trx, id, encoded, nowSeconds())
       await setCounters(trx, id, encoded)
       return ids

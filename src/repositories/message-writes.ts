@@ -51,12 +51,11 @@ const setCounts = prepare<Counts & { id: string }>()((db, p) =>
     .where('id', '=', p.id),
 )
 
-const firstIds = prepare<{ sessionId: string; limit: number }>()((db, p) =>
+const someIds = prepare<{ sessionIds: string; limit: number }>()((db, p) =>
   db
     .selectFrom('messages')
     .select('id')
-    .where('session_id', '=', p.sessionId)
-    .orderBy('id')
+    .where('session_id', 'in', sql<string>`(select value from json_each(${p.sessionIds}))`)
     .limit(p.limit),
 )
 
@@ -109,21 +108,18 @@ async function insertMessage(
   }
 }
 
-/** Deletes them a few at a time, so that the rest of the process gets its turns. */
+/** Deletes all of theirs, a few at a time, so that the rest of the process gets its turns. */
 export async function deleteMessages(
   trx: Transaction<Database>,
-  sessionId: string,
-): Promise<number> {
-  let deleted = 0
+  sessionIds: readonly string[],
+): Promise<void> {
+  const of = { sessionIds: JSON.stringify(sessionIds), limit: ROWS_PER_DELETE }
   let ids: number[]
   do {
-    const rows = await firstIds.all(trx, { sessionId, limit: ROWS_PER_DELETE })
-    ids = rows.map((row) => row.id)
+    ids = (await someIds.all(trx, of)).map((row) => row.id)
     if (ids.length > 0) await deleteByIds(trx, ids)
-    deleted += ids.length
-    await pauseAfter(deleted)
+    await pauseAfter(ids.length)
   } while (ids.length === ROWS_PER_DELETE)
-  return deleted
 }
 
 async function deleteByIds(trx: Transaction<Database>, messageIds: number[]): Promise<void> {

@@ -23,7 +23,7 @@ export interface PruneOptions extends DeleteOptions {
 const SECONDS_PER_DAY = 86_400
 
 /** What one transaction of a long clean-up may take on, so that the agent gets at the lock between two. */
-const SESSIONS_PER_STEP = 100
+const SESSIONS_PER_STEP = 500
 const MESSAGES_PER_STEP = 1_000
 
 /**
@@ -40,7 +40,7 @@ export async function deleteSession(
   const folder = transcriptFolder(db, options)
   const deleted = await db.write(async (trx) => {
     if (!(await exists.first(trx, { id: sessionId }))) return false
-    await removeSession(trx, sessionId)
+    await removeSessions(trx, [sessionId])
     return true
   })
   if (deleted && folder !== undefined) await removeTranscripts(folder, [sessionId])
@@ -64,15 +64,22 @@ export async function pruneSessions(db: Handle, options: PruneOptions = {}): Pro
     limit: SESSIONS_PER_STEP,
   }
   return inSteps(db, folder, async (trx) => {
-    const ids: string[] = []
-    let messages = 0
-    for (const { id } of await prunable.all(trx, choice)) {
-      messages += await removeSession(trx, id)
-      ids.push(id)
-      if (messages >= MESSAGES_PER_STEP) break
-    }
+    const ids = firstOf(await prunable.all(trx, choice))
+    if (ids.length > 0) await removeSessions(trx, ids)
     return ids
   })
+}
+
+/** As many as one transaction may take on, and the first at least, however long it is. */
+function firstOf(sessions: readonly { id: string; messages: number }[]): string[] {
+  let messages = 0
+  const ids: string[] = []
+  for (const session of sessions) {
+    messages += session.messages
+    if (ids.length > 0 && messages > MESSAGES_PER_STEP) break
+    ids.push(session.id)
+  }
+  return ids
 }
 
 /**
@@ -121,12 +128,11 @@ async function inSteps(
   return count
 }
 
-/** Returns how many messages it had. */
-async function removeSession(trx: Transaction<Database>, id: string): Promise<number> {
-  await orphanChildren.run(trx, { id })
-  const messages = await deleteMessages(trx, id)
-  await removeRows.run(trx, { ids: JSON.stringify([id]) })
-  return messages
+async function removeSessions(trx: Transaction<Database>, sessionIds: string[]): Promise<void> {
+  const ids = JSON.stringify(sessionIds)
+  await orphanChildren.run(trx, { ids })
+  await deleteMessages(trx, sessionIds)
+  await removeRows.run(trx, { ids })
 }
 
 function transcriptFolder(db: Handle, options: DeleteOptions): string | undefined {
@@ -144,7 +150,16 @@ const exists = prepare<{ id: string }>()((db, p) =>
 const prunable = prepare<{ before: number; source: string | null; limit: number }>()((db, p) =>
   db
     .selectFrom('sessions')
-    .select('id')
+    .select((eb) => [
+      'id',
+      eb
+        .selectFrom('messages')
+        .select((inner) => inner.fn.countAll<number>().as('count'))
+        .whereRef('messages.session_id', '=', 'sessions.id')
+        .$asScalar()
+        .$notNull()
+        .as('messages'),
+    ])
     .where('started_at', '<', p.before)
     .where('ended_at', 'is not', null)
     .where(sql<boolean>`(${p.source} is null or source = ${p.source})`)
@@ -152,8 +167,11 @@ const prunable = prepare<{ before: number; source: string | null; limit: number 
     .limit(p.limit),
 )
 
-const orphanChildren = prepare<{ id: string }>()((db, p) =>
-  db.updateTable('sessions').set({ parent_session_id: null }).where('parent_session_id', '=', p.id),
+const orphanChildren = prepare<{ ids: string }>()((db, p) =>
+  db
+    .updateTable('sessions')
+    .set({ parent_session_id: null })
+    .where('parent_session_id', 'in', sql<string>`(select value from json_each(${p.ids}))`),
 )
 
 const removeRows = prepare<{ ids: string }>()((db, p) =>

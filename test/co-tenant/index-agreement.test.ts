@@ -137,6 +137,27 @@ test(
   },
 )
 
+test('the agent goes on with a file that we have upgraded', { skip }, async (t) => {
+  const file = copyFixture(t, 'v8')
+  withFile(file, (db) => {
+    const insert = db.prepare(
+      `insert into messages (session_id, role, content, timestamp)
+       values ((select min(id) from sessions), 'user', ?, 1)`,
+    )
+    for (const text of ['\0json:[{"text": "漓江的夜"}]', 'abcdef\0ghijkl', '\0\0abcdef'])
+      insert.run(text)
+  })
+  await using _store = await openStore({ path: file })
+  await using agent = new Tenant(file)
+
+  await agent.checkIndexes()
+  const find = `SELECT count(*) FROM messages_fts_trigram WHERE messages_fts_trigram MATCH '漓江的'`
+  assert.deepEqual(await agent.run([find]), [[1]])
+  await agent.run(['DELETE FROM messages'])
+  await agent.checkIndexes()
+  assertEmptyIndexes(file)
+})
+
 test('the agent finds what we wrote, and nothing once it has deleted it', { skip }, async (t) => {
   await using store = await openStore({ path: path.join(tempFolder(t), 'state.db') })
   await using agent = new Tenant(store.path)

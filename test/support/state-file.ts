@@ -111,7 +111,9 @@ function assertIndexed(db: RawDatabase, indexedBy: 'us' | 'agent'): void {
       .prepare(
         `select count(*) from messages m join ${index} i on i.rowid = m.id
          where i.content <> coalesce(m.content, '') || ' ' || coalesce(m.tool_name, '') || ' ' ||
-           coalesce(m.tool_calls, '')`,
+           coalesce(m.tool_calls, '')
+         -- Its trigrams must not depend on how an SQLite takes U+0000, so we leave it out there.
+         and not ('${index}' = 'messages_fts_trigram' and instr(coalesce(m.content, ''), char(0)))`,
       )
       .pluck()
       .get()

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 
-import type { Store } from '../../index.ts'
+import { SessionNotFoundError, type Store } from '../../index.ts'
 import type { Cli } from '../cli.ts'
 import { UsageError } from '../errors.ts'
 import { findExactSession } from '../find-session.ts'
@@ -19,26 +19,26 @@ export function addDelete(program: Command, cli: Cli): void {
     .option('--yes', 'do it; without this nothing is deleted')
     .action(async (typed: string, options: DeleteOptions) => {
       if (!options.yes) {
-        const what = await cli.read((store) => describe(store, typed))
+        const what = await cli.read(async (store) =>
+          describe(store, await findExactSession(store, typed)),
+        )
         throw new UsageError(`nothing was deleted; --yes deletes ${what}`)
       }
       await cli.write(async (store) => {
         const id = await findExactSession(store, typed)
-        const what = await describe(store, typed)
+        const what = await describe(store, id)
         const { transcripts } = options
-        await store.sessions.delete(
-          id,
-          transcripts === undefined ? {} : { transcriptFolder: transcripts },
-        )
+        const folder = transcripts === undefined ? {} : { transcriptFolder: transcripts }
+        if (!(await store.sessions.delete(id, folder))) throw new SessionNotFoundError(id)
         if (cli.json) return cli.out.json({ deleted: id })
         await cli.out.line(`Deleted ${what}.`)
       })
     })
 }
 
-async function describe(store: Store, typed: string): Promise<string> {
-  const session = await store.sessions.get(await findExactSession(store, typed))
+async function describe(store: Store, id: string): Promise<string> {
+  const session = await store.sessions.get(id)
   const title = session.title === null ? '' : ` "${session.title}"`
-  const messages = counted(await store.messages.count(session.id), 'message')
-  return oneLine(`${session.id}${title}, started ${localTime(session.startedAt)}, ${messages}`)
+  const messages = counted(await store.messages.count(id), 'message')
+  return oneLine(`${id}${title}, started ${localTime(session.startedAt)}, ${messages}`)
 }

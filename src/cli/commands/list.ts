@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 
-import type { Store } from '../../index.ts'
+import type { RecentSession, SessionListEntry } from '../../index.ts'
 import { limit, wholeNumber } from '../arguments.ts'
 import type { Cli } from '../cli.ts'
 import { table, type Column } from '../table.ts'
@@ -54,7 +54,7 @@ function pageOf({ source, limit: count, offset }: PageOptions) {
   return { limit: count, offset, ...(source !== undefined && { source }) }
 }
 
-type Entry = Awaited<ReturnType<Store['sessions']['recent']>>[number] & { preview?: string }
+type Entry = SessionListEntry | RecentSession
 
 async function print(cli: Cli, sessions: readonly Entry[]): Promise<void> {
   if (cli.json) return cli.out.json(sessions)
@@ -79,6 +79,6 @@ function rowOf(session: Entry): string[] {
     String(session.messageCount ?? 0),
     localTime(session.lastActive),
     session.endedAt === null ? '' : oneLine(session.endReason ?? 'yes'),
-    oneLine(session.title ?? session.preview ?? ''),
+    oneLine(session.title ?? ('preview' in session ? session.preview : '')),
   ]
 }

@@ -1,6 +1,6 @@
 import { Option, type Command } from 'commander'
 
-import type { Store } from '../../index.ts'
+import type { SearchHit } from '../../index.ts'
 import { collect, limit, wholeNumber } from '../arguments.ts'
 import type { Cli } from '../cli.ts'
 import type { Output } from '../output.ts'
@@ -44,9 +44,7 @@ export function addSearch(program: Command, cli: Cli): void {
     )
 }
 
-type Hit = Awaited<ReturnType<Store['search']['messages']>>[number]
-
-function entryOf(out: Output, hit: Hit): string {
+function entryOf(out: Output, hit: SearchHit): string {
   const head = `${hit.sessionId}, ${hit.source}, ${hit.role}, ${localTime(hit.timestamp)}`
   return `${out.dim(oneLine(head))}\n  ${highlighted(out, oneLine(hit.snippet ?? '').trim())}\n`
 }

@@ -1,13 +1,10 @@
 import type { Command } from 'commander'
 
-import type { Store } from '../../index.ts'
+import type { Message, Session, Store } from '../../index.ts'
 import { wholeNumber } from '../arguments.ts'
 import type { Cli } from '../cli.ts'
 import { findSession } from '../find-session.ts'
 import { localTime, oneLine, paragraphs, toJson } from '../text.ts'
-
-type Session = Awaited<ReturnType<Store['sessions']['get']>>
-type Message = Awaited<ReturnType<Store['messages']['list']>>[number]
 
 const PAGE = 200
 
@@ -19,10 +16,7 @@ export function addShow(program: Command, cli: Cli): void {
     .action((typed: string, options: { limit?: number }) =>
       cli.read(async (store) => {
         const session = await store.sessions.get(await findSession(store, typed))
-        const messages =
-          options.limit === undefined
-            ? all(store, session.id)
-            : await last(store, session.id, options.limit)
+        const messages = messagesOf(store, session.id, options.limit)
         if (cli.json) return printJson(cli, session, messages)
         await cli.out.line(headOf(cli, session))
         for await (const message of messages) await cli.out.line(entryOf(cli, message))
@@ -30,28 +24,44 @@ export function addShow(program: Command, cli: Cli): void {
     )
 }
 
-async function* all(store: Store, sessionId: string): AsyncGenerator<Message> {
-  let page = await store.messages.list(sessionId, { limit: PAGE })
-  while (page.length > 0) {
+/** All messages, or the last `count` of them, read page by page. */
+async function* messagesOf(
+  store: Store,
+  sessionId: string,
+  count: number | undefined,
+): AsyncGenerator<Message> {
+  let before = count === undefined ? undefined : await lastBut(store, sessionId, count)
+  for (;;) {
+    const after = before === undefined ? {} : { afterId: before }
+    const page = await store.messages.list(sessionId, { limit: PAGE, ...after })
     yield* page
-    page = await store.messages.list(sessionId, { limit: PAGE, afterId: page.at(-1)!.id })
+    before = page.at(-1)?.id
+    if (page.length < PAGE) return
   }
 }
 
-async function last(store: Store, sessionId: string, count: number): Promise<Message[]> {
-  const kept: Message[] = []
-  for await (const message of all(store, sessionId)) {
-    kept.push(message)
-    if (kept.length > count) kept.shift()
-  }
-  return kept
+/** The id of the message that `count` messages follow. */
+async function lastBut(
+  store: Store,
+  sessionId: string,
+  count: number,
+): Promise<number | undefined> {
+  const row = await store.db
+    .selectFrom('messages')
+    .select('id')
+    .where('session_id', '=', sessionId)
+    .orderBy('id', 'desc')
+    .limit(1)
+    .offset(count)
+    .executeTakeFirst()
+  return row?.id
 }
 
 /** Written in pieces, as a session can be longer than memory should hold. */
 async function printJson(
   cli: Cli,
   session: Session,
-  messages: AsyncIterable<Message> | Iterable<Message>,
+  messages: AsyncIterable<Message>,
 ): Promise<void> {
   await cli.out.write(`{"session":${toJson(session)},"messages":[`)
   let between = '\n'

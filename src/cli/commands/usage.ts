@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 
-import type { Store } from '../../index.ts'
+import type { ModelUsage, SessionTokens } from '../../index.ts'
 import { limit } from '../arguments.ts'
 import type { Cli } from '../cli.ts'
 import { table, type Column } from '../table.ts'
@@ -23,15 +23,14 @@ export function addUsage(program: Command, cli: Cli): void {
         const models = await store.analytics.usageByModel(from)
         const sessions = await store.analytics.topSessionsByTokens({ ...from, limit: count })
         if (cli.json) return cli.out.json({ models, sessions })
+        const used = sessions.filter(({ totalTokens }) => totalTokens > 0)
+        if (models.length + used.length === 0) return cli.out.line('No usage is recorded.')
         await print(cli, modelColumns, models.map(modelRow))
         await cli.out.line()
-        await print(cli, sessionColumns, sessions.map(sessionRow))
+        await print(cli, sessionColumns, used.map(sessionRow))
       }),
     )
 }
-
-type ModelUsage = Awaited<ReturnType<Store['analytics']['usageByModel']>>[number]
-type SessionTokens = Awaited<ReturnType<Store['analytics']['topSessionsByTokens']>>[number]
 
 const modelColumns: readonly Column[] = [
   { head: 'MODEL', gives: true },

@@ -55,6 +55,16 @@ export class TitleTakenError extends StoreError {
   }
 }
 
+/** A change of an agent's history does not fit what is stored (another change, another end). Nothing was changed. */
+export class HistoryConflictError extends StoreError {
+  readonly code = 'HISTORY_CONFLICT'
+  readonly operationId: string
+  constructor(operationId: string, problem: string, options?: ErrorOptions) {
+    super(`history operation ${JSON.stringify(operationId)} ${problem}`, options)
+    this.operationId = operationId
+  }
+}
+
 /** A session belongs to one Telegram topic at most (spec §16); `chatId` and `threadId` name it. */
 export class SessionBoundError extends StoreError {
   readonly code = 'SESSION_BOUND'

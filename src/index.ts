@@ -12,6 +12,7 @@ export {
   DatabaseCorruptError,
   DatabaseError,
   FileMovedError,
+  HistoryConflictError,
   InvalidInputError,
   MigrationFailedError,
   MigrationRequiredError,

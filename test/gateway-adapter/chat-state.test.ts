@@ -171,7 +171,7 @@ test('values, locks, lists, queues and subscriptions of one name are five things
   assert.equal(await state.queueDepth('same'), 1)
 })
 
-test('everything but what has expired is there in the next process', async (t) => {
+test('everything but what has expired is there when the file is opened anew', async (t) => {
   const file = path.join(tempFolder(t), 'state.db')
   {
     await using store = await openStore({ path: file })

@@ -68,7 +68,7 @@ const faces = (
 ): Faces => [grammy, conversation, telegraf]
 void faces
 
-test("grammY's session lives on in the next process", async (t) => {
+test("grammY's session lives on when the file is opened anew", async (t) => {
   const file = path.join(tempFolder(t), 'state.db')
   const replies: string[] = []
   for (const text of ['one', 'two', 'three']) {
@@ -102,7 +102,7 @@ test("grammY's session is deleted when a handler sets it to null", async (t) => 
   assert.equal(await storage.read('9'), undefined)
 })
 
-test("grammY's conversations plugin goes on where the process before it stopped", async (t) => {
+test("grammY's conversations plugin goes on where it stood when the file was closed", async (t) => {
   type BotContext = ConversationFlavor<Context>
   async function interview(conversation: Conversation<BotContext>, ctx: Context): Promise<void> {
     await ctx.reply('Name?')
@@ -149,7 +149,7 @@ test('grammY finds all keys, values and entries, and none of another namespace',
   )
 })
 
-test("Telegraf's session lives on in the next process, and goes when it is emptied", async (t) => {
+test("Telegraf's session lives on when the file is opened anew, and goes when it is emptied", async (t) => {
   const file = path.join(tempFolder(t), 'state.db')
   const seen: unknown[] = []
   for (const text of ['add', 'add', 'drop', 'add']) {

@@ -27,14 +27,16 @@ export async function backupFile(
   const destination = path.resolve(target)
   assertFree(source, destination, overwrite)
   const partial = `${destination}.${process.pid}-${Date.now()}.partial`
+  createOwnerOnly(partial)
   try {
-    // Before SQLite opens it, so that it never has other rights.
-    fs.closeSync(fs.openSync(partial, 'wx', 0o600))
     await runFileTask({ kind: 'backup', path: source, target: partial }, logger, signal)
     if (overwrite) fs.renameSync(partial, destination)
     else fs.linkSync(partial, destination)
   } catch (error) {
-    throw targetError(error, destination)
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+    throw new InvalidInputError('path', `names a file that exists: ${destination}`, {
+      cause: error,
+    })
   } finally {
     for (const name of [partial, `${partial}-journal`]) fs.rmSync(name, { force: true })
   }
@@ -51,13 +53,11 @@ function assertFree(source: string, destination: string, overwrite: boolean): vo
   if (!existing.isFile()) throw new InvalidInputError('path', `is not a file: ${destination}`)
 }
 
-function targetError(error: unknown, destination: string): unknown {
-  const { code, message } = error as NodeJS.ErrnoException
-  if (code === 'EEXIST') {
-    return new InvalidInputError('path', `names a file that exists: ${destination}`, {
-      cause: error,
-    })
+/** Before SQLite opens it, so that it never has other rights. */
+function createOwnerOnly(file: string): void {
+  try {
+    fs.closeSync(fs.openSync(file, 'wx', 0o600))
+  } catch (error) {
+    throw new CannotOpenError(file, (error as Error).message, { cause: error })
   }
-  if (code === undefined || code.startsWith('SQLITE_')) return error
-  return code.startsWith('E') ? new CannotOpenError(destination, message, { cause: error }) : error
 }

@@ -44,7 +44,8 @@ export function toStoreError(error: unknown, path: string): unknown {
       cause,
     )
   }
-  if (code === 'SQLITE_CORRUPT_VTAB') return new DatabaseCorruptError('index', message, cause)
+  if (code === 'SQLITE_CORRUPT_VTAB' || isIndexFailure(code, message))
+    return new DatabaseCorruptError('index', message, cause)
   switch (primaryCode(code)) {
     case 'SQLITE_FULL':
       return new StorageFullError(cause)
@@ -66,6 +67,20 @@ export function toStoreError(error: unknown, path: string): unknown {
     default:
       return new DatabaseError(code, message, cause)
   }
+}
+
+/**
+ * Damage to a full-text index that FTS5 itself stumbles over. A constraint that is broken in a table of
+ * ours is named in the message; one broken in the tables behind an index is not.
+ */
+function isIndexFailure(code: string, message: string): boolean {
+  if (code.startsWith('SQLITE_CONSTRAINT')) return message === 'constraint failed'
+  return (
+    code === 'SQLITE_ERROR' &&
+    /^(?:no such table: main\.messages_fts|vtable constructor failed: messages_fts|invalid fts5 file format)/.test(
+      message,
+    )
+  )
 }
 
 /** What a reader meets where a writer crashed in rollback mode. */

@@ -185,10 +185,14 @@ export async function isIndexed(db: Kysely<unknown>): Promise<boolean> {
   for (const [name, ddl] of Object.entries(searchObjects)) {
     if (folded(live.get(name) ?? '') !== folded(ddl)) return false
   }
+  // One at a time: `min` and `max` side by side read the whole table.
   const bounds = await sql<{ first: number | null; last: number | null }>`
-    select min(id) as first, max(id) as last from messages
-    union all select min(id), max(id) from messages_fts_docsize
-    union all select min(id), max(id) from messages_fts_trigram_docsize
+    select (select min(id) from messages) as first, (select max(id) from messages) as last
+    union all
+    select (select min(id) from messages_fts_docsize), (select max(id) from messages_fts_docsize)
+    union all
+    select (select min(id) from messages_fts_trigram_docsize),
+      (select max(id) from messages_fts_trigram_docsize)
   `.execute(db)
   const [messages, ...indexes] = bounds.rows
   return indexes.every((index) => index.first === messages?.first && index.last === messages?.last)

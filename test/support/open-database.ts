@@ -13,21 +13,25 @@ export interface OpenDatabaseOptions {
   readonly bytes?: number
   readonly logger?: Logger
   readonly retry?: RetryOptions
+  /** The most pages the file may have: a full disk. */
+  readonly maxPages?: number
 }
 
 /** The database under a store, with its schema; closed, and the file removed, after the test. */
 export async function openTempDatabase(
   t: TestContext,
-  { bytes = 0, logger = silentLogger, retry }: OpenDatabaseOptions = {},
+  { bytes = 0, logger = silentLogger, retry, maxPages }: OpenDatabaseOptions = {},
 ): Promise<StoreDatabase> {
   const file = path.join(tempFolder(t), 'state.db')
   const store = await openStore({ path: file })
   if (bytes > 0) await store.meta.set('padding', 'x'.repeat(bytes))
   await store.close()
+  const writer = connectWriter(file, 'FULL')
+  if (maxPages !== undefined) writer.raw.pragma(`max_page_count = ${maxPages}`)
   const database = new StoreDatabase({
     path: file,
     reader: connectReader(file),
-    writer: connectWriter(file, 'FULL'),
+    writer,
     refusal: undefined,
     retry: retryPolicy(retry),
     logger,

@@ -1,0 +1,137 @@
+import assert from 'node:assert/strict'
+import { test, type TestContext } from 'node:test'
+
+import { sql } from 'kysely'
+
+import { DatabaseCorruptError, openStore, type Store } from '../../src/index.ts'
+import { damageIndex, INDEX_DAMAGES, type SearchIndex } from '../support/damage.ts'
+import { pythonWriter, runPython, skipWithoutPython } from '../support/python.ts'
+import { openTempStore } from '../support/temp-store.ts'
+
+async function damagedStore(
+  t: TestContext,
+  index: SearchIndex,
+  damage = 'broken records',
+): Promise<Store> {
+  const store = await openTempStore(t)
+  await store.sessions.ensure('s', { source: 'cli' })
+  await store.messages.append('s', { role: 'user', content: 'an old message' })
+  damageIndex(store.path, index, INDEX_DAMAGES[damage]!)
+  return store
+}
+
+function append(store: Store, content: string): Promise<number> {
+  return store.messages.append('s', { role: 'user', content })
+}
+
+async function contents(store: Store): Promise<unknown[]> {
+  return (await store.messages.list('s')).map(({ content }) => content)
+}
+
+const isIndexDamage = (error: unknown): boolean =>
+  error instanceof DatabaseCorruptError && error.scope === 'index'
+
+for (const index of ['messages_fts', 'messages_fts_trigram'] as const) {
+  for (const damage of Object.keys(INDEX_DAMAGES)) {
+    test(`messages are stored although ${index} has ${damage}`, async (t) => {
+      const store = await damagedStore(t, index, damage)
+
+      await append(store, 'alone')
+      await Promise.all(['in', 'a', 'batch'].map((content) => append(store, content)))
+
+      assert.deepEqual(await contents(store), ['an old message', 'alone', 'in', 'a', 'batch'])
+      assert.equal((await store.sessions.get('s')).messageCount, 5)
+      await store.maintenance.rebuildIndexes()
+      assert.deepEqual(await store.maintenance.check(), [])
+    })
+  }
+
+  test(`check names a damaged ${index}, search refuses, a rebuild heals both`, async (t) => {
+    const store = await damagedStore(t, index)
+    await append(store, 'a new message')
+
+    const problems = await store.maintenance.check()
+    await assert.rejects(store.search.messages('message'), isIndexDamage)
+    const steps: number[] = []
+    await store.maintenance.rebuildIndexes({ onProgress: (done) => steps.push(done) })
+
+    assert.ok(problems.length > 0)
+    assert.ok(problems.every(({ kind }) => kind === 'index'))
+    assert.ok(problems.some(({ name }) => name === index))
+    assert.deepEqual(steps, [2, 4])
+    assert.deepEqual(await store.maintenance.check(), [])
+    assert.equal((await store.search.messages('message')).length, 2)
+    await append(store, 'one more message')
+    assert.equal((await store.search.messages('message')).length, 3)
+  })
+
+  test(`the agent can write again, and opening anew heals ${index}`, async (t) => {
+    const skip = skipWithoutPython()
+    if (skip) return t.skip(skip)
+    const store = await damagedStore(t, index)
+    await append(store, 'a new message')
+
+    await runPython(pythonWriter, [store.path, 's', '2'])
+    await using reopened = await openStore({ path: store.path })
+
+    assert.equal((await reopened.messages.list('s')).length, 4)
+    assert.deepEqual(await reopened.maintenance.check(), [])
+    assert.equal((await reopened.search.messages('python')).length, 2)
+  })
+}
+
+test('a write that fails for a reason of its own leaves a whole index alone', async (t) => {
+  const store = await openTempStore(t)
+
+  await assert.rejects(append(store, 'nowhere'), { code: 'SESSION_NOT_FOUND' })
+
+  assert.deepEqual(await store.maintenance.check(), [])
+})
+
+test('messages added, changed and deleted while an index is rebuilt are in it once', async (t) => {
+  const store = await openTempStore(t)
+  await store.sessions.ensure('s', { source: 'cli' })
+  await store.sessions.ensure('other', { source: 'cli' })
+  await store.messages.appendMany(
+    's',
+    Array.from({ length: 400 }, (_, n) => ({ role: 'user', content: `needle ${n}` })),
+  )
+  await store.messages.append('other', { role: 'user', content: 'needle to be deleted' })
+  let changes: Promise<unknown> | undefined
+
+  await store.maintenance.rebuildIndexes({
+    onProgress: () => {
+      changes ??= Promise.all([
+        append(store, 'needle added'),
+        store.messages.clear('other'),
+        store.transaction(async ({ db }) => {
+          await sql`update messages set content = 'needle changed' where id = 1`.execute(db)
+        }),
+      ])
+    },
+  })
+  await changes
+
+  assert.deepEqual(await store.maintenance.check(), [])
+  assert.equal((await store.search.messages('needle', { limit: -1 })).length, 401)
+  assert.equal((await store.search.messages('changed')).length, 1)
+})
+
+test('a rebuild that was stopped is known to be incomplete until it is done again', async (t) => {
+  const store = await openTempStore(t)
+  await store.sessions.ensure('s', { source: 'cli' })
+  for (let n = 0; n < 200; n += 1) await append(store, `needle ${n}`)
+  const stop = new AbortController()
+
+  const rebuild = store.maintenance.rebuildIndexes({
+    signal: stop.signal,
+    onProgress: () => stop.abort(),
+  })
+
+  await assert.rejects(rebuild, { name: 'AbortError' })
+  await append(store, 'needle added')
+  await assert.rejects(store.search.messages('needle'), isIndexDamage)
+  assert.notDeepEqual(await store.maintenance.check(), [])
+  await store.maintenance.rebuildIndexes()
+  assert.equal((await store.search.messages('needle', { limit: -1 })).length, 201)
+})

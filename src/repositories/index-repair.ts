@@ -6,6 +6,7 @@ import { dropAllNuls } from './trigram-nul.ts'
 
 /** In the order in which they are suspected. */
 const indexes = ['messages_fts_trigram', 'messages_fts'] as const
+type Index = (typeof indexes)[number]
 
 /**
  * Runs one statement that changes messages. When a damaged full-text index makes it fail, the index is
@@ -17,22 +18,28 @@ export async function withIndexRepair<T>(
   trx: Transaction<Database>,
   statement: () => Promise<T>,
 ): Promise<T> {
-  for (const index of indexes) {
+  const suspects = new Set(indexes)
+  for (;;) {
     try {
       return await statement()
     } catch (error) {
-      if (!(error instanceof DatabaseCorruptError) || error.scope !== 'index') throw error
-      await rebuildIndex(trx, index)
+      const suspect = suspectOf(error, suspects)
+      if (!suspect) throw error
+      suspects.delete(suspect)
+      await rebuildIndex(trx, suspect)
     }
   }
-  return statement()
+}
+
+/** Counts that are wrong name no index; any other damage mostly does. */
+function suspectOf(error: unknown, suspects: ReadonlySet<Index>): Index | undefined {
+  if (!(error instanceof DatabaseCorruptError) || error.scope !== 'index') return undefined
+  const named = indexes.find((index) => error.message.includes(`"${index}"`))
+  return named && suspects.has(named) ? named : suspects.values().next().value
 }
 
 /** Builds the index anew from its own copy of the text. */
-export async function rebuildIndex(
-  trx: Transaction<Database>,
-  index: (typeof indexes)[number],
-): Promise<void> {
+export async function rebuildIndex(trx: Transaction<Database>, index: Index): Promise<void> {
   await sql`insert into ${sql.id(index)}(${sql.id(index)}) values ('rebuild')`.execute(trx)
   if (index === 'messages_fts_trigram') await dropAllNuls(trx)
 }

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { existsSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { test } from 'node:test'
 
 import { CannotOpenError, InvalidInputError, openStore } from '../src/index.ts'
+import { addMeta, copyFixture } from './support/state-file.ts'
 import { tempFolder } from './support/temp-store.ts'
 
 const isPosix = process.platform !== 'win32'
@@ -78,4 +79,45 @@ test('read-only, an absent file is not made', async (t) => {
   await assert.rejects(openStore({ path: file, readonly: true }), CannotOpenError)
 
   assert.equal(existsSync(path.dirname(file)), false)
+})
+
+test(
+  'a link to the file is the file, side files and rights included',
+  { skip: !isPosix },
+  async (t) => {
+    const folder = tempFolder(t)
+    const target = path.join(folder, 'real', 'target.db')
+    mkdirSync(path.dirname(target))
+    writeFileSync(target, '', { mode: 0o644 })
+    const link = path.join(folder, 'state.db')
+    symlinkSync(target, link)
+
+    const store = await openStore({ path: link })
+    for (let n = 0; n < 3; n += 1) await addMeta(store)
+
+    assert.equal(statSync(`${target}-wal`).mode & 0o777, 0o600)
+    assert.equal(store.path, target)
+    await store.close()
+    await using again = await openStore({ path: link, readonly: true })
+    assert.equal((await again.db.selectFrom('state_meta').select('key').execute()).length, 3)
+  },
+)
+
+test('a link to nothing is refused', { skip: !isPosix }, async (t) => {
+  const link = path.join(tempFolder(t), 'state.db')
+  symlinkSync('nowhere.db', link)
+
+  await assert.rejects(openStore({ path: link }), CannotOpenError)
+})
+
+test('our own tables come to a file of the agent once, whoever asks first', async (t) => {
+  const file = copyFixture(t, 'v11')
+  await using one = await openStore({ path: file })
+  await using other = await openStore({ path: file })
+
+  await Promise.all([one.ensureOwnTables(), other.ensureOwnTables(), one.ensureOwnTables()])
+  await other.ensureOwnTables()
+
+  assert.deepEqual(await one.db.selectFrom('store_chat_routes').select('chat_id').execute(), [])
+  assert.equal(one.schemaVersion, 11)
 })

@@ -17,11 +17,11 @@ export function defaultStatePath(env: NodeJS.ProcessEnv = process.env): string {
 }
 
 /**
- * The absolute path to open.
+ * The absolute path to open, that of the target when it is a symbolic link.
  * @throws {InvalidInputError} for an empty path, `:memory:`, a `file:` URI or a NUL in the path.
  */
 export function resolveStatePath(given: string | undefined): string {
-  if (given === undefined) return path.resolve(defaultStatePath())
+  if (given === undefined) return behindLink(path.resolve(defaultStatePath()))
   if (typeof given !== 'string') throw new InvalidInputError('path', 'must be a string')
   if (given.trim() === '') throw new InvalidInputError('path', 'is empty')
   if (given.includes('\0')) throw new InvalidInputError('path', 'contains a NUL character')
@@ -31,7 +31,17 @@ export function resolveStatePath(given: string | undefined): string {
   if (given === ':memory:') {
     throw new InvalidInputError('path', 'must name a file: the store opens it more than once')
   }
-  return path.resolve(given)
+  return behindLink(path.resolve(given))
+}
+
+/** SQLite keeps its side files beside the file itself, not beside a link to it. */
+function behindLink(file: string): string {
+  try {
+    return fs.lstatSync(file).isSymbolicLink() ? fs.realpathSync(file) : file
+  } catch {
+    // Nothing there, or hidden from us: what comes next tells which.
+    return file
+  }
 }
 
 /**

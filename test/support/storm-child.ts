@@ -13,11 +13,11 @@ export interface StormLine {
 
 const [file = '', session = '', inFlight = '16', count = '1000000'] = process.argv.slice(2)
 const store = await openStore({ path: file })
-let isClosing = false
+const closing = new AbortController()
 let next = 0
 
 process.on('SIGTERM', () => {
-  isClosing = true
+  closing.abort()
   void store.close().then(() => print({ closed: true }))
 })
 await store.sessions.ensure(session, { source: 'storm' })
@@ -26,7 +26,7 @@ await Promise.all(Array.from({ length: Number(inFlight) }, writeAll))
 await store.close()
 
 async function writeAll(): Promise<void> {
-  while (!isClosing && next < Number(count)) {
+  while (!closing.signal.aborted && next < Number(count)) {
     const content = `${session} ${(next += 1)}`
     try {
       await store.messages.append(session, { role: 'user', content })

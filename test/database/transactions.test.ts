@@ -4,12 +4,7 @@ import { test } from 'node:test'
 
 import { sql } from 'kysely'
 
-import {
-  openStore,
-  StorageFullError,
-  StoreClosedError,
-  TransactionMisuseError,
-} from '../../src/index.ts'
+import { openStore, StorageFullError, TransactionMisuseError } from '../../src/index.ts'
 import type { Store, StoreTransaction } from '../../src/index.ts'
 import { withFile } from '../support/state-file.ts'
 import { openTempStore } from '../support/temp-store.ts'
@@ -238,41 +233,3 @@ test('writes asked for at once are stored in that order', async (t) => {
     Array.from({ length: 300 }, (_, n) => String(n)),
   )
 })
-
-test('closing waits for the writes asked for and refuses the ones after', async (t) => {
-  const store = await openTempStore(t)
-  const writes = Array.from({ length: 20 }, (_, n) => store.transaction((tx) => put(tx, `${n}`)))
-
-  const closing = store.close()
-
-  await assert.rejects(
-    store.transaction((tx) => put(tx, 'late')),
-    StoreClosedError,
-  )
-  await Promise.all(writes)
-  await closing
-  assert.equal(
-    withFile(store.path, (db) => db.prepare('select count(*) from state_meta').pluck().get()),
-    20,
-  )
-})
-
-test('closing twice, also at once, is harmless', async (t) => {
-  const store = await openTempStore(t)
-
-  await Promise.all([store.close(), store.close()])
-  await store.close()
-})
-
-for (const [what, use] of [
-  ['a query', (store: Store) => keysIn(store)],
-  ['a write', (store: Store) => store.transaction((tx) => put(tx, 'k'))],
-  ['a read transaction', (store: Store) => store.db.transaction().execute(async () => {})],
-] as const) {
-  test(`${what} after closing is told`, async (t) => {
-    const store = await openTempStore(t)
-    await store.close()
-
-    await assert.rejects(use(store), StoreClosedError)
-  })
-}

@@ -1,31 +1,10 @@
 import assert from 'node:assert/strict'
 import path from 'node:path'
 import { test } from 'node:test'
-import type { TestContext } from 'node:test'
 
-import { openStore } from '../../src/index.ts'
-import type { MigrationEvent } from '../../src/index.ts'
+import { allRows, heal, shaped } from '../support/odd-file.ts'
 import { assertComplete, columnsOf, copyFixture, withFile } from '../support/state-file.ts'
 import { tempFolder } from '../support/temp-store.ts'
-
-/** Opens the file once, closes it, and returns what the runner told. */
-async function heal(file: string): Promise<MigrationEvent[]> {
-  const events: MigrationEvent[] = []
-  const store = await openStore({ path: file, onProgress: (event) => void events.push(event) })
-  assert.equal(store.schemaVersion, 11)
-  await store.close()
-  return events
-}
-
-function shaped(t: TestContext, fixture: string, ddl: string): string {
-  const file = copyFixture(t, fixture)
-  withFile(file, (db) => db.exec(ddl))
-  return file
-}
-
-function allRows(file: string, query: string): unknown[] {
-  return withFile(file, (db) => db.prepare(query).raw().all())
-}
 
 const V3 = `alter table sessions add column title TEXT; update schema_version set version = 3`
 const V9 = `alter table messages add column codex_message_items TEXT;
@@ -175,41 +154,6 @@ test('a delete that the index missed leaves no ghost in it', async (t) => {
   await heal(file)
 
   assertComplete(file)
-})
-
-test('of equal titles the oldest keeps its own and the others are numbered after it', async (t) => {
-  const file = shaped(
-    t,
-    'v2',
-    `${V3};
-     update sessions set title = 'Trip' where id in (select id from sessions order by started_at limit 3)`,
-  )
-
-  await heal(file)
-
-  const titles = `select title from sessions where title is not null order by started_at`
-  assert.deepEqual(allRows(file, titles), [['Trip'], ['Trip #2'], ['Trip #3']])
-  assertComplete(file)
-})
-
-test('a number that another session has already is passed over', async (t) => {
-  const file = shaped(
-    t,
-    'v11',
-    `drop index idx_sessions_title_unique;
-     update sessions set title = null;
-     insert into sessions (id, source, started_at, title) values
-       ('a', 'cli', 1, 'Trip'), ('b', 'cli', 2, 'Trip #2'), ('c', 'cli', 3, 'Trip')`,
-  )
-
-  await heal(file)
-
-  const titles = `select id, title from sessions where title is not null order by id`
-  assert.deepEqual(allRows(file, titles), [
-    ['a', 'Trip'],
-    ['b', 'Trip #2'],
-    ['c', 'Trip #3'],
-  ])
 })
 
 test('a file of which another program has made the first table only is finished', async (t) => {

@@ -15,6 +15,8 @@ import * as chatRoutes from './store_0001_chat_routes.ts'
 import * as inbound from './store_0002_inbound.ts'
 import * as keyValues from './store_0003_key_values.ts'
 import * as agentItems from './store_0004_agent_items.ts'
+import * as turns from './store_0005_turns.ts'
+import * as revisions from './store_0007_revisions.ts'
 
 /** Rows indexed so far and rows in all. */
 export type IndexReport = (done: number, total: number) => void | Promise<void>
@@ -55,6 +57,8 @@ export const ownSteps: Readonly<Record<string, Step>> = {
   store_0002_inbound: inbound,
   store_0003_key_values: keyValues,
   store_0004_agent_items: agentItems,
+  store_0005_turns: turns,
+  store_0007_revisions: revisions,
 }
 
 /** `0007_reasoning…` → 7. */

@@ -107,6 +107,26 @@ export interface StoreCommands {
   verb: string;
 }
 
+export interface StoreHiddenMessages {
+  codex_message_items: string | null;
+  codex_reasoning_items: string | null;
+  content: string | null;
+  finish_reason: string | null;
+  hidden_at: number;
+  id: Generated<number>;
+  reason: string;
+  reasoning: string | null;
+  reasoning_content: string | null;
+  reasoning_details: string | null;
+  role: string;
+  session_id: string;
+  timestamp: number;
+  token_count: number | null;
+  tool_call_id: string | null;
+  tool_calls: string | null;
+  tool_name: string | null;
+}
+
 export interface StoreInbound {
   account: string;
   answer_id: number | null;
@@ -132,6 +152,14 @@ export interface StoreKeyValues {
   value: string | null;
 }
 
+export interface StoreLeases {
+  expires_at: number;
+  holder: string;
+  message_id: number | null;
+  name: string;
+  renewed_at: number;
+}
+
 export interface StoreListItems {
   expires_at: number | null;
   id: Generated<number>;
@@ -149,6 +177,40 @@ export interface StoreMigrations {
   timestamp: string;
 }
 
+export interface StoreOutbound {
+  account: string;
+  chat_id: string;
+  deleted_at: number | null;
+  message_id: number;
+  platform: string;
+  platform_message_id: string;
+  sent_at: number;
+}
+
+export interface StoreOutbox {
+  attempts: number;
+  created_at: number;
+  done_at: number | null;
+  id: Generated<number>;
+  last_error: string | null;
+  maybe_sent: number;
+  message_id: number | null;
+  nonce: string;
+  route_id: number;
+  session_id: string;
+  source: string;
+  text: string;
+}
+
+export interface StoreRevisions {
+  content: string | null;
+  edited_at: number;
+  id: Generated<number>;
+  message_id: number;
+  session_id: string;
+  stored_at: number;
+}
+
 export interface StoreRouteSessions {
   linked_at: number;
   route_id: number;
@@ -163,6 +225,31 @@ export interface StoreSchemaMigrationLock {
 export interface StoreSchemaMigrations {
   name: string;
   timestamp: string;
+}
+
+export interface StoreTurns {
+  answers: number | null;
+  id: Generated<number>;
+  message_ids: string;
+  operation_id: string | null;
+  recorded_at: number;
+  route_id: number;
+  session_id: string;
+}
+
+export interface StoreUsage {
+  api_calls: number;
+  cache_read_tokens: number;
+  cache_write_tokens: number;
+  cost_usd: number | null;
+  day: string;
+  input_tokens: number;
+  model: string;
+  output_tokens: number;
+  person_id: string;
+  reasoning_tokens: number;
+  route_id: number;
+  turns: number;
 }
 
 export interface TelegramDmTopicBindings {
@@ -198,14 +285,21 @@ export interface DB {
   store_agent_operations: StoreAgentOperations;
   store_chat_routes: StoreChatRoutes;
   store_commands: StoreCommands;
+  store_hidden_messages: StoreHiddenMessages;
   store_inbound: StoreInbound;
   store_key_values: StoreKeyValues;
+  store_leases: StoreLeases;
   store_list_items: StoreListItems;
   store_migration_lock: StoreMigrationLock;
   store_migrations: StoreMigrations;
+  store_outbound: StoreOutbound;
+  store_outbox: StoreOutbox;
+  store_revisions: StoreRevisions;
   store_route_sessions: StoreRouteSessions;
   store_schema_migration_lock: StoreSchemaMigrationLock;
   store_schema_migrations: StoreSchemaMigrations;
+  store_turns: StoreTurns;
+  store_usage: StoreUsage;
   telegram_dm_topic_bindings: TelegramDmTopicBindings;
   telegram_dm_topic_mode: TelegramDmTopicMode;
 }

@@ -1,8 +1,7 @@
 import type { Message, NewMessage } from '../repositories/message-row.ts'
-import { scrubMemoryContext } from '../repositories/memory-context.ts'
-import { pyStrip } from '../schema/python-text.ts'
 import { encodeItem, type AgentItem } from './agent-item-codec.ts'
 import { contentOf, textOf, toInputParts } from './agent-item-content.ts'
+import { shownText } from './shown-text.ts'
 
 /** What an item is in a chat; `none` is what a chat-completions message has no place for. */
 type View = 'user' | 'system' | 'text' | 'reasoning' | 'call' | 'result' | 'none'
@@ -80,10 +79,10 @@ export function toItems(message: Message): AgentItem[] {
   if (role === 'system') return [{ type: 'message', role, content: textOf(content) }]
   if (role === 'user') {
     const isText = typeof content === 'string'
-    return [{ type: 'message', role, content: isText ? replayed(content) : toInputParts(content) }]
+    return [{ type: 'message', role, content: isText ? shownText(content) : toInputParts(content) }]
   }
   if (role !== 'assistant') return []
-  const text = replayed(textOf(content))
+  const text = shownText(textOf(content))
   return [...(text === '' ? [] : [outputMessage(text)]), ...toCalls(message.toolCalls)]
 }
 
@@ -157,9 +156,4 @@ function reasoningOf({ content, rawContent }: AgentItem): string {
 function outputMessage(text: string): AgentItem {
   const content = [{ type: 'output_text', text }]
   return { type: 'message', role: 'assistant', status: 'completed', content }
-}
-
-/** As `messages.conversation` gives it to a model. */
-function replayed(text: string): string {
-  return pyStrip(scrubMemoryContext(text))
 }

@@ -3,6 +3,8 @@ import './runtime-check.ts'
 
 export type { RetryOptions } from './database/busy-retry.ts'
 export type { Synchronous } from './database/connection.ts'
+export type { BackupOptions } from './database/backup.ts'
+export type { FileProblem } from './database/check-file.ts'
 export { defaultStatePath } from './database/files.ts'
 export type { Logger } from './database/logger.ts'
 export {

@@ -4,17 +4,20 @@ import { Command } from 'commander'
 
 import { defaultStatePath } from '../index.ts'
 import { Cli } from './cli.ts'
+import { addBackup } from './commands/backup.ts'
+import { addCheck } from './commands/check.ts'
 import { addDelete } from './commands/delete.ts'
 import { addExport } from './commands/export.ts'
 import { addInfo } from './commands/info.ts'
 import { addList, addRecent } from './commands/list.ts'
-import { addVacuum } from './commands/maintenance.ts'
 import { addMigrate } from './commands/migrate.ts'
 import { addPrune } from './commands/prune.ts'
+import { addRebuildIndexes } from './commands/rebuild-indexes.ts'
 import { addRename } from './commands/rename.ts'
 import { addSearch } from './commands/search.ts'
 import { addShow } from './commands/show.ts'
 import { addUsage } from './commands/usage.ts'
+import { addVacuum } from './commands/vacuum.ts'
 import { oneLine } from './text.ts'
 
 /** The command line as commander knows it; parsing it runs the command. */
@@ -40,6 +43,9 @@ export function createProgram(): Command {
     addDelete,
     addPrune,
     addMigrate,
+    addCheck,
+    addBackup,
+    addRebuildIndexes,
     addVacuum,
   ]) {
     add(program, cli)

@@ -1,6 +1,11 @@
 import { CommanderError } from 'commander'
 
-import { InvalidInputError, MigrationRequiredError, SCHEMA_VERSION } from '../index.ts'
+import {
+  DatabaseCorruptError,
+  InvalidInputError,
+  MigrationRequiredError,
+  SCHEMA_VERSION,
+} from '../index.ts'
 import { OutputClosedError, UsageError } from './errors.ts'
 import { createProgram } from './program.ts'
 import { oneLine } from './text.ts'
@@ -28,8 +33,12 @@ export async function run(args: readonly string[]): Promise<number> {
 }
 
 function describe(error: unknown): string {
+  const message = error instanceof Error ? error.message : String(error)
   if (error instanceof MigrationRequiredError && error.version <= SCHEMA_VERSION) {
     return `the file is at schema version ${error.version} or incomplete; run \`hermes-store migrate\` to upgrade it`
   }
-  return oneLine(error instanceof Error ? error.message : String(error))
+  if (error instanceof DatabaseCorruptError && error.scope === 'index') {
+    return oneLine(`${message}; run \`hermes-store rebuild-indexes\``)
+  }
+  return oneLine(message)
 }

@@ -4,7 +4,8 @@ import { SessionNotFoundError, type Store } from '../../index.ts'
 import type { Cli } from '../cli.ts'
 import { UsageError } from '../errors.ts'
 import { findSession } from '../find-session.ts'
-import { writeNewFile } from '../new-file.ts'
+import { untilInterrupted } from '../interruption.ts'
+import { assertReplaceable, writeNewFile } from '../new-file.ts'
 import { toJson } from '../text.ts'
 
 interface ExportOptions {
@@ -25,17 +26,24 @@ export function addExport(program: Command, cli: Cli): void {
       if (typed !== undefined && source !== undefined) {
         throw new UsageError('name a session or a --source, not both')
       }
-      return cli.read(async (store) => {
-        const sessions = sessionsOf(store, typed, source)
-        if (out === undefined || out === '-') {
-          for await (const session of sessions) await cli.out.line(toJson(session))
-          return
-        }
-        const keep = { force: options.force ?? false, keep: store.path }
-        await writeNewFile(out, keep, async (file) => {
-          for await (const session of sessions) await file.appendFile(`${toJson(session)}\n`)
+      if (out === undefined || out === '-') {
+        return cli.read(async (store) => {
+          for await (const session of sessionsOf(store, typed, source)) {
+            await cli.out.line(toJson(session))
+          }
         })
-      })
+      }
+      return untilInterrupted((signal) =>
+        cli.read(async (store) => {
+          assertReplaceable(out, options.force ?? false, store.path)
+          await writeNewFile(out, async (file) => {
+            for await (const session of sessionsOf(store, typed, source)) {
+              signal.throwIfAborted()
+              await file.appendFile(`${toJson(session)}\n`)
+            }
+          })
+        }),
+      )
     })
 }
 

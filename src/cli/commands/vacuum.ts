@@ -8,7 +8,7 @@ import { byteSize } from '../text.ts'
 export function addVacuum(program: Command, cli: Cli): void {
   program
     .command('vacuum')
-    .description('give unused space in the file back; others can write again when it is done')
+    .description('give unused space in the file back; other writers wait meanwhile')
     .action(() =>
       cli.write(async (store) => {
         const bytesBefore = statSync(store.path).size

@@ -1,8 +1,10 @@
 import { sql, type Transaction } from 'kysely'
 
+import { withIndexTables } from '../database/index-tables.ts'
 import { DatabaseCorruptError } from '../errors.ts'
 import type { Database } from '../schema/database.ts'
 import { dropAllNuls } from './trigram-nul.ts'
+import { fromVarint, toVarint } from './varint.ts'
 
 /** In the order in which they are suspected. */
 const indexes = ['messages_fts_trigram', 'messages_fts'] as const
@@ -10,7 +12,8 @@ type Index = (typeof indexes)[number]
 
 /**
  * Runs one statement that changes messages. When a damaged full-text index makes it fail, the index is
- * built anew in the same transaction and the statement is run again: seconds on a big file.
+ * repaired in the same transaction and the statement is run again. Wrong counts take milliseconds; any
+ * other damage means to build the index anew, a minute for 200,000 messages.
  * `statement` must be a single one, because only that is undone by its failure.
  * @throws {DatabaseCorruptError} when the pages of the file are damaged, or the index cannot be rebuilt.
  */
@@ -19,10 +22,17 @@ export async function withIndexRepair<T>(
   statement: () => Promise<T>,
 ): Promise<T> {
   const suspects = new Set(indexes)
+  let recounted = false
   for (;;) {
     try {
       return await statement()
     } catch (error) {
+      if (!(error instanceof DatabaseCorruptError) || error.scope !== 'index') throw error
+      if (!recounted) {
+        for (const index of indexes) await recount(trx, index)
+        recounted = true
+        continue
+      }
       const suspect = suspectOf(error, suspects)
       if (!suspect) throw error
       suspects.delete(suspect)
@@ -31,9 +41,28 @@ export async function withIndexRepair<T>(
   }
 }
 
-/** Counts that are wrong name no index; any other damage mostly does. */
-function suspectOf(error: unknown, suspects: ReadonlySet<Index>): Index | undefined {
-  if (!(error instanceof DatabaseCorruptError) || error.scope !== 'index') return undefined
+/**
+ * Sets the counts that FTS5 keeps for an index, rows and tokens, to what it holds. They are wrong where
+ * another SQLite than the one that indexed a text has deleted it, and fail every delete below zero.
+ */
+async function recount(trx: Transaction<Database>, index: Index): Promise<void> {
+  const { rows } = await sql<{ size: Uint8Array; count: number }>`
+    select sz as size, count(*) as count from ${sql.id(`${index}_docsize`)} group by sz
+  `.execute(trx)
+  let messages = 0
+  let tokens = 0
+  for (const { size, count } of rows) {
+    messages += count
+    tokens += fromVarint(size) * count
+  }
+  const counts = Buffer.concat([toVarint(messages), toVarint(tokens)])
+  await withIndexTables(trx, () =>
+    sql`update ${sql.id(`${index}_data`)} set block = ${counts} where id = 1`.execute(trx),
+  )
+}
+
+/** FTS5 mostly names the index in which something is wrong. */
+function suspectOf(error: DatabaseCorruptError, suspects: ReadonlySet<Index>): Index | undefined {
   const named = indexes.find((index) => error.message.includes(`"${index}"`))
   return named && suspects.has(named) ? named : suspects.values().next().value
 }

@@ -2,6 +2,7 @@ import { sql, type Transaction } from 'kysely'
 
 import { withIndexTables } from '../database/index-tables.ts'
 import type { Database } from '../schema/database.ts'
+import { fromVarint } from './varint.ts'
 
 // Structured content is stored as NUL and JSON. The trigram tokenizer of older SQLite, the agent's
 // 3.40 among them, ends at a NUL; ours passes over it. FTS5 removes a message by cutting its copy of
@@ -74,11 +75,4 @@ export async function cutAtNul(
       where id in (select value from json_each(${JSON.stringify(cut.map((row) => row.id))}))
     `.execute(trx),
   )
-}
-
-/** SQLite's variable-length integer: seven bits a byte, the highest first. */
-function fromVarint(bytes: Uint8Array): number {
-  let value = 0
-  for (const byte of bytes) value = value * 128 + (byte & 0x7f)
-  return value
 }

@@ -1,5 +1,5 @@
 import { HistoryConflictError, InvalidInputError } from '../errors.ts'
-import { keyOf } from '../repositories/key-expiry.ts'
+import { keyOf } from '../repositories/key-space.ts'
 import { nowSeconds } from '../schema/clock.ts'
 import type { Store, StoreTransaction } from '../store.ts'
 import { appendItems, dropItems, newestItems } from './agent-history.ts'

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 
-import { KeyValueRepository, type KeySpace } from '../repositories/key-value-repository.ts'
+import type { KeySpace } from '../repositories/key-space.ts'
+import { KeyValueRepository } from '../repositories/key-value-repository.ts'
 import { ListRepository } from '../repositories/list-repository.ts'
 import { parsePythonJson, toPythonJson } from '../schema/python-json.ts'
 import type { Store } from '../store.ts'

@@ -1,13 +1,7 @@
 import type { Handle } from '../database/handle.ts'
 import { prepare } from '../database/prepared-query.ts'
 import { nowSeconds } from '../schema/clock.ts'
-import { expiryOf, isAlive, keyOf, purgeExpired } from './key-expiry.ts'
-
-/** Where keys are unique. Equal keys of two spaces have nothing to do with each other. */
-export interface KeySpace {
-  readonly namespace: string
-  readonly kind: 'value' | 'lock' | 'list' | 'queue' | 'subscription'
-}
+import { expiryOf, isAlive, keyOf, purgeExpired, type KeySpace } from './key-space.ts'
 
 export interface KeyValue {
   readonly key: string

@@ -5,8 +5,7 @@ import { prepare } from '../database/prepared-query.ts'
 import { InvalidInputError } from '../errors.ts'
 import { nowSeconds } from '../schema/clock.ts'
 import type { Database } from '../schema/database.ts'
-import { expiryOf, isAlive, keyOf, purgeExpired } from './key-expiry.ts'
-import type { KeySpace } from './key-value-repository.ts'
+import { expiryOf, isAlive, keyOf, purgeExpired, type KeySpace } from './key-space.ts'
 
 type Place = KeySpace & { key: string }
 type At = Place & { now: number }

@@ -134,7 +134,7 @@ test('answers like the in-memory adapter, whatever is asked in whatever order', 
   let run = 0
 
   await fc.assert(
-    fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
+    fc.asyncProperty(fc.array(step, { maxLength: 40, size: 'max' }), async (steps) => {
       // It comes with a copy of Chat SDK of its own, whose types the compiler takes for others.
       const oracle = createMemoryState() as unknown as StateAdapter
       const state = asChatDeclares(new ChatState(store, { namespace: `run ${(run += 1)}` }))

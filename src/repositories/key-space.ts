@@ -5,6 +5,12 @@ import { InvalidInputError } from '../errors.ts'
 import { nowSeconds } from '../schema/clock.ts'
 import type { Database } from '../schema/database.ts'
 
+/** Where keys are unique. Equal keys of two spaces have nothing to do with each other. */
+export interface KeySpace {
+  readonly namespace: string
+  readonly kind: 'value' | 'lock' | 'list' | 'queue' | 'subscription'
+}
+
 const PURGED_PER_WRITE = 50
 
 const purge = prepare<{ now: number; limit: number }>()((db, p) =>
@@ -25,7 +31,7 @@ export async function purgeExpired(trx: Transaction<Database>, now: number): Pro
   await purge.run(trx, { now, limit: PURGED_PER_WRITE })
 }
 
-/** True of a row that is still there for its readers; with `sql` because each query binds its own now. */
+/** True of a row that is still there for its readers. */
 export function isAlive(now: number) {
   return sql<boolean>`(store_key_values.expires_at is null or store_key_values.expires_at > ${now})`
 }

@@ -17,6 +17,8 @@ const SPACES = new RegExp(S, 'y')
  * proportional to the text: a search for the shortest block per opening tag would be quadratic.
  */
 export function scrubMemoryContext(text: string): string {
+  // Hardly any message has one, and a replay asks for each.
+  if (!text.includes('<') && !text.includes('[')) return text
   return removeNotes(removeBlocks(text)).replace(OPENING_OR_CLOSING, '')
 }
 

@@ -3,9 +3,12 @@ import './runtime-check.ts'
 
 export type { RetryOptions } from './database/busy-retry.ts'
 export type { Synchronous } from './database/connection.ts'
+export { defaultStatePath } from './database/files.ts'
 export type { BackupOptions } from './database/backup.ts'
 export type { FileProblem } from './database/check-file.ts'
-export { defaultStatePath } from './database/files.ts'
+export type { SlowQuery, StoreStatistics, WriteStatistics } from './database/statistics.ts'
+export type { CheckOptions } from './repositories/maintenance.ts'
+export type { RebuildOptions } from './repositories/index-rebuild.ts'
 export type { Logger } from './database/logger.ts'
 export {
   CannotOpenError,

@@ -21,7 +21,9 @@ import { TransactionHandle, type Handle } from './database/handle.ts'
 import { findLockHolder } from './database/lock-holder.ts'
 import { silentLogger, type Logger } from './database/logger.ts'
 import { toStoreError } from './database/sqlite-errors.ts'
+import { Statistics, type StoreStatistics } from './database/statistics.ts'
 import { StoreDatabase, type StoreDatabaseParts } from './database/store-database.ts'
+import { loadTelemetry, type Telemetry } from './database/telemetry.ts'
 import {
   CannotOpenError,
   InvalidInputError,
@@ -58,6 +60,8 @@ export interface OpenStoreOptions {
   /** Told what the migration runner does, if there is anything to do. */
   onProgress?: OnProgress
   logger?: Logger
+  /** Statements that take longer are kept, with their SQL, in `stats().slowQueries`; 100 by default. */
+  slowQueryMs?: number
 }
 
 /** The repositories, on the whole store or on one transaction of it. */
@@ -101,6 +105,7 @@ export class Store implements Repositories, AsyncDisposable {
 
   constructor(database: StoreDatabase, schemaVersion: number) {
     this.#database = database
+    database.observeWal()
     this.path = database.path
     this.schemaVersion = schemaVersion
     this.db = database.read
@@ -130,6 +135,11 @@ export class Store implements Repositories, AsyncDisposable {
     )
   }
 
+  /** What was written, how long it waited, what was slow, and how big the WAL is. */
+  stats(): StoreStatistics {
+    return this.#database.stats()
+  }
+
   /** Adds our own tables to a file that Hermes made; the gateway adapter calls it at its start. */
   async ensureOwnTables(): Promise<void> {
     if (await hasOwnTables(untyped(this.db))) return
@@ -155,7 +165,7 @@ export class Store implements Repositories, AsyncDisposable {
  * @throws {MigrationFailedError | DatabaseBusyError | StorageFullError} with the file as before.
  */
 export async function openStore(options: OpenStoreOptions = {}): Promise<Store> {
-  const settings = checkedSettings(options)
+  const settings = { ...checkedSettings(options), telemetry: await loadTelemetry() }
   const { path } = settings
   const facts = inspectFile(path)
   if (settings.readonly && !facts.exists) throw new CannotOpenError(path, 'there is no such file')
@@ -168,12 +178,16 @@ export async function openStore(options: OpenStoreOptions = {}): Promise<Store> 
   }
 }
 
-type Settings = ReturnType<typeof checkedSettings>
+type Settings = ReturnType<typeof checkedSettings> & { readonly telemetry: Telemetry }
 
 function checkedSettings(options: OpenStoreOptions) {
   const synchronous = options.synchronous ?? 'FULL'
   if (synchronous !== 'FULL' && synchronous !== 'NORMAL') {
     throw new InvalidInputError('synchronous', `must be 'FULL' or 'NORMAL'`)
+  }
+  const slowQueryMs = options.slowQueryMs ?? 100
+  if (!Number.isFinite(slowQueryMs) || slowQueryMs < 0) {
+    throw new InvalidInputError('slowQueryMs', 'must be a number of milliseconds from 0 up')
   }
   const path = resolveStatePath(options.path)
   return {
@@ -183,6 +197,7 @@ function checkedSettings(options: OpenStoreOptions) {
     retry: retryPolicy(options.retry, () => findLockHolder(path)),
     onProgress: options.onProgress ?? (() => {}),
     logger: options.logger ?? silentLogger,
+    slowQueryMs,
   } as const
 }
 
@@ -252,10 +267,11 @@ function openWriter({ path, synchronous, retry, logger }: Settings): Promise<Con
 }
 
 function databaseOn(
-  { path, retry, logger }: Settings,
+  { path, retry, logger, slowQueryMs, telemetry }: Settings,
   sides: Pick<StoreDatabaseParts, 'reader' | 'writer' | 'refusal'>,
 ): StoreDatabase {
-  return new StoreDatabase({ path, retry, logger, ...sides })
+  const statistics = new Statistics(slowQueryMs, telemetry)
+  return new StoreDatabase({ path, retry, logger, statistics, ...sides })
 }
 
 async function closingOnError<T>(

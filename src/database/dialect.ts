@@ -30,6 +30,8 @@ export interface ConnectionSource {
   readonly run: <T>(statement: () => T) => Promise<T>
   readonly toError: (error: unknown) => unknown
   readonly rollbackFailed: (error: unknown) => void
+  /** Told after each statement how long it took, in milliseconds. */
+  readonly ran: (sql: string, tookMs: number) => void
 }
 
 export interface DialectOptions {
@@ -134,31 +136,46 @@ class Lease implements DatabaseConnection {
   async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
     this.#assertOpen()
     const own = this.#own
-    if (own) return this.#inTransaction(own, () => execute<R>(own, query))
     try {
-      return await this.#source.run(() => execute<R>(this.#source.shared(), query))
+      return await this.#source.run(() =>
+        own
+          ? this.#inTransaction(own, () => this.#execute<R>(own, query))
+          : this.#execute<R>(this.#source.shared(), query),
+      )
     } catch (error) {
       throw this.#source.toError(error)
+    }
+  }
+
+  #execute<R>(connection: Connection, query: CompiledQuery): QueryResult<R> {
+    const startedAt = performance.now()
+    try {
+      return execute<R>(connection, query)
+    } finally {
+      this.#source.ran(query.sql, performance.now() - startedAt)
     }
   }
 
   async *streamQuery<R>(query: CompiledQuery): AsyncIterableIterator<QueryResult<R>> {
     this.#assertOpen()
     const owned = this.#own
-    const connection = owned ?? this.#source.dedicated()
+    const connection = owned ?? this.#dedicated()
+    let rows: IterableIterator<unknown> | undefined
     try {
-      // Not from the cache: a statement cannot be shared while it iterates.
-      const rows = connection.raw.prepare(query.sql).iterate(query.parameters)
-      for (const row of rows) yield { rows: [row as R] }
+      // A lock can be in the way of the first row only: from then on there is a snapshot.
+      const started = await this.#source.run(() => firstRow(connection, query))
+      rows = started.rows
+      for (let row = started.first; !row.done; row = rows.next()) yield { rows: [row.value as R] }
     } catch (error) {
       throw this.#source.toError(error)
     } finally {
+      rows?.return?.()
       if (!owned) this.#source.release(connection)
     }
   }
 
   begin(command: string): void {
-    const own = this.#source.dedicated()
+    const own = this.#dedicated()
     this.#own = own
     try {
       own.statements.get(command).run()
@@ -170,7 +187,19 @@ class Lease implements DatabaseConnection {
   control(command: string): void {
     const own = this.#own
     if (!own) throw new TransactionMisuseError(`${command} outside of a transaction`)
-    this.#inTransaction(own, () => own.statements.get(command).run())
+    try {
+      this.#inTransaction(own, () => own.statements.get(command).run())
+    } catch (error) {
+      throw this.#source.toError(error)
+    }
+  }
+
+  #dedicated(): Connection {
+    try {
+      return this.#source.dedicated()
+    } catch (error) {
+      throw this.#source.toError(error)
+    }
   }
 
   #inTransaction<T>(own: Connection, statement: () => T): T {
@@ -180,9 +209,8 @@ class Lease implements DatabaseConnection {
     try {
       return statement()
     } catch (error) {
-      const typed = this.#source.toError(error)
-      if (!own.raw.inTransaction) this.#lostTo ??= typed
-      throw typed
+      if (!own.raw.inTransaction) this.#lostTo ??= this.#source.toError(error)
+      throw error
     }
   }
 
@@ -220,6 +248,12 @@ function execute<R>(connection: Connection, query: CompiledQuery): QueryResult<R
   if (statement.reader) return { rows: statement.all(query.parameters) as R[] }
   const { changes, lastInsertRowid } = statement.run(query.parameters)
   return { rows: [], numAffectedRows: BigInt(changes), insertId: BigInt(lastInsertRowid) }
+}
+
+/** Not from the cache: a statement cannot be shared while it iterates. */
+function firstRow({ raw }: Connection, query: CompiledQuery) {
+  const rows = raw.prepare(query.sql).iterate(query.parameters)
+  return { rows, first: rows.next() }
 }
 
 function asLease(connection: DatabaseConnection): Lease {

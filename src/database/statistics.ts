@@ -1,3 +1,5 @@
+import { noTelemetry, type Telemetry } from './telemetry.ts'
+
 /** One group commit; times in milliseconds. */
 export interface CommittedBatch {
   readonly writes: number
@@ -5,6 +7,14 @@ export interface CommittedBatch {
   readonly heldMs: number
   /** How long the first of its writes had waited in line before. */
   readonly waitedMs: number
+}
+
+/** A statement that took longer than the threshold; values are not kept. */
+export interface SlowQuery {
+  readonly sql: string
+  readonly tookMs: number
+  /** Seconds since the epoch. */
+  readonly at: number
 }
 
 /** Counters since the store was opened; times in milliseconds. */
@@ -21,7 +31,20 @@ export interface WriteStatistics {
   readonly longestWaitedMs: number
 }
 
+export interface StoreStatistics extends WriteStatistics {
+  /** The latest 50, oldest first. */
+  readonly slowQueries: readonly SlowQuery[]
+  /** What waits beside the file to be copied into it; it grows while a reader is at it. */
+  readonly walBytes: number
+}
+
+const KEPT_SLOW_QUERIES = 50
+
+/** Counts what one open store does, and tells OpenTelemetry where the application uses it. */
 export class Statistics {
+  readonly #slowQueryMs: number
+  readonly #slowQueries: SlowQuery[] = []
+  readonly telemetry: Telemetry
   #counters = {
     writes: 0,
     failedWrites: 0,
@@ -34,19 +57,27 @@ export class Statistics {
     longestWaitedMs: 0,
   }
 
-  snapshot(): WriteStatistics {
-    return { ...this.#counters }
+  constructor(slowQueryMs = 100, telemetry = noTelemetry) {
+    this.#slowQueryMs = slowQueryMs
+    this.telemetry = telemetry
+  }
+
+  snapshot(): WriteStatistics & Pick<StoreStatistics, 'slowQueries'> {
+    return { ...this.#counters, slowQueries: [...this.#slowQueries] }
   }
 
   retried(): void {
     this.#counters.retries += 1
+    this.telemetry.retried()
   }
 
   failed(): void {
     this.#counters.failedWrites += 1
+    this.telemetry.failed()
   }
 
-  committed({ writes, heldMs, waitedMs }: CommittedBatch): void {
+  committed(batch: CommittedBatch): void {
+    const { writes, heldMs, waitedMs } = batch
     const counters = this.#counters
     counters.writes += writes
     counters.commits += 1
@@ -55,5 +86,13 @@ export class Statistics {
     counters.longestHeldMs = Math.max(counters.longestHeldMs, heldMs)
     counters.totalWaitedMs += waitedMs
     counters.longestWaitedMs = Math.max(counters.longestWaitedMs, waitedMs)
+    this.telemetry.committed(batch)
+  }
+
+  /** Called after each statement. */
+  ran(sql: string, tookMs: number): void {
+    if (tookMs < this.#slowQueryMs) return
+    this.#slowQueries.push({ sql, tookMs, at: Date.now() / 1000 })
+    if (this.#slowQueries.length > KEPT_SLOW_QUERIES) this.#slowQueries.shift()
   }
 }

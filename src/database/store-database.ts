@@ -12,10 +12,10 @@ import { connectReader, removeEmptyWal, rollBackCrashed, type Connection } from 
 import { StoreDialect, type ConnectionSource } from './dialect.ts'
 import { runFileTask } from './file-task.ts'
 import { HeavyDialect } from './heavy-dialect.ts'
-import { HeavyReads } from './heavy-reads.ts'
+import { bytesOf, HeavyReads } from './heavy-reads.ts'
 import type { Logger } from './logger.ts'
 import { needsRollback, toStoreError } from './sqlite-errors.ts'
-import { Statistics } from './statistics.ts'
+import { Statistics, type StoreStatistics } from './statistics.ts'
 import { WriteSide } from './write-side.ts'
 
 const IDLE_READERS = 2
@@ -28,6 +28,7 @@ export interface StoreDatabaseParts {
   readonly refusal: (() => StoreError) | undefined
   readonly retry: RetryPolicy
   readonly logger: Logger
+  readonly statistics?: Statistics
 }
 
 /** Marks the flow of a write callback, so that the outer store can tell it is called from inside. */
@@ -44,7 +45,7 @@ export class StoreDatabase {
   readonly read: Kysely<Database>
   /** Single reading statements that may be slow; see `Handle.heavy`. */
   readonly heavy: Kysely<Database>
-  readonly statistics = new Statistics()
+  readonly statistics: Statistics
   readonly #parts: StoreDatabaseParts
   readonly #heavyReads: HeavyReads
   readonly #writeSide: WriteSide | undefined
@@ -52,11 +53,13 @@ export class StoreDatabase {
   readonly #idleReaders: Connection[] = []
   #closing: Promise<void> | undefined
   #closed = false
+  #endGauge: (() => void) | undefined
 
   constructor(parts: StoreDatabaseParts) {
     const { path, reader, writer, retry, logger } = parts
     this.path = path
     this.#parts = parts
+    this.statistics = parts.statistics ?? new Statistics()
     this.read = new Kysely({
       dialect: new StoreDialect(this.#readSource(), { begin: 'begin', concurrent: true }),
     })
@@ -99,6 +102,19 @@ export class StoreDatabase {
    */
   async vacuum(): Promise<void> {
     await this.#writable('vacuum()').vacuum()
+  }
+
+  stats(): StoreStatistics {
+    return { ...this.statistics.snapshot(), walBytes: this.#walBytes() }
+  }
+
+  /** Adds the size of the WAL to the metrics, until `close()`. */
+  observeWal(): void {
+    this.#endGauge = this.statistics.telemetry.gaugeWal(() => this.#walBytes())
+  }
+
+  #walBytes(): number {
+    return bytesOf(`${this.path}-wal`)
   }
 
   /** What is wrong with the file, read as a whole in another thread; empty when nothing is. */
@@ -147,6 +163,7 @@ export class StoreDatabase {
   async #close(): Promise<void> {
     await this.#writeSide?.idle()
     this.#closed = true
+    this.#endGauge?.()
     await this.#heavyReads.close()
     this.#writeSide?.checkpoint()
     // A reader that is lent to a stream or a transaction is closed when it comes back.
@@ -178,10 +195,16 @@ export class StoreDatabase {
 
   async #runHeavy(query: CompiledQuery, signal?: AbortSignal): Promise<unknown[]> {
     this.#assertReadable()
+    const { telemetry } = this.statistics
+    const startedAt = performance.now()
     try {
-      return await withBusyRetry(this.#parts.retry, () => this.#heavyReads.run(query, signal))
+      return await telemetry.span('hermes_store.read', { 'db.query.text': query.sql }, () =>
+        withBusyRetry(this.#parts.retry, () => this.#heavyReads.run(query, signal)),
+      )
     } catch (error) {
       throw this.#readError(error)
+    } finally {
+      this.statistics.ran(query.sql, performance.now() - startedAt)
     }
   }
 
@@ -203,6 +226,7 @@ export class StoreDatabase {
       },
       run: (statement) => withBusyRetry(retry, () => this.#undoingCrash(statement)),
       toError: (error) => this.#readError(error),
+      ran: (sql, tookMs) => this.statistics.ran(sql, tookMs),
       rollbackFailed: (error) => logger.error({ err: error, path }, 'rollback failed'),
     }
   }

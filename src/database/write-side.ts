@@ -64,7 +64,9 @@ export class WriteSide {
   /** @throws what made the store stop writing, if anything did. */
   async write<T>(change: Change<T>): Promise<T> {
     if (this.#stopped) throw this.#stopped
-    return this.#queue.push(change)
+    return this.#parts.statistics.telemetry.span('hermes_store.write', {}, () =>
+      this.#queue.push(change),
+    )
   }
 
   /** @throws {DatabaseBusyError} when another connection did not let go of its lock. */
@@ -105,7 +107,7 @@ export class WriteSide {
   }
 
   #dialect(): StoreDialect {
-    const { path, writer, logger } = this.#parts
+    const { path, writer, logger, statistics } = this.#parts
     const source = {
       shared: () => writer,
       dedicated: () => writer,
@@ -113,6 +115,7 @@ export class WriteSide {
       assertUsable: this.#parts.assertInScope,
       run: async <T>(statement: () => T) => statement(),
       toError: (error: unknown) => toStoreError(error, path),
+      ran: (sql: string, tookMs: number) => statistics.ran(sql, tookMs),
       rollbackFailed: (error: unknown) => logger.error({ err: error, path }, 'rollback failed'),
     }
     return new StoreDialect(source, { begin: 'begin immediate', concurrent: false })

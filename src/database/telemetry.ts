@@ -1,0 +1,81 @@
+import type * as Api from '@opentelemetry/api'
+
+import type { CommittedBatch } from './statistics.ts'
+
+/** Where spans and metrics go. */
+export interface Telemetry {
+  /** Runs a piece of work in a span of that name, a child of the caller's. */
+  span<T>(name: string, attributes: Record<string, string>, run: () => Promise<T>): Promise<T>
+  committed(batch: CommittedBatch): void
+  retried(): void
+  failed(): void
+  /** Measured whenever metrics are collected, until the function that comes back is called. */
+  gaugeWal(bytes: () => number): () => void
+}
+
+export const noTelemetry: Telemetry = {
+  span: (_name, _attributes, run) => run(),
+  committed: () => {},
+  retried: () => {},
+  failed: () => {},
+  gaugeWal: () => () => {},
+}
+
+const SCOPE = 'hermes-session-store'
+
+let loading: Promise<Telemetry> | undefined
+
+/** OpenTelemetry where the application has installed its API, nothing elsewhere. */
+export function loadTelemetry(): Promise<Telemetry> {
+  loading ??= load()
+  return loading
+}
+
+async function load(): Promise<Telemetry> {
+  try {
+    return telemetryOf(await import('@opentelemetry/api'))
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw error
+    return noTelemetry
+  }
+}
+
+function telemetryOf(api: typeof Api): Telemetry {
+  // Both are proxies: they work with a provider that is registered later, too.
+  const tracer = api.trace.getTracer(SCOPE)
+  const meter = api.metrics.getMeter(SCOPE)
+  const writes = meter.createCounter('hermes_store.writes')
+  const failures = meter.createCounter('hermes_store.write.failures')
+  const retries = meter.createCounter('hermes_store.write.retries')
+  const batches = meter.createHistogram('hermes_store.commit.writes')
+  const held = meter.createHistogram('hermes_store.commit.duration', { unit: 'ms' })
+  const waited = meter.createHistogram('hermes_store.commit.wait', { unit: 'ms' })
+  const wal = meter.createObservableGauge('hermes_store.wal.size', { unit: 'By' })
+  return {
+    span: (name, attributes, run) =>
+      tracer.startActiveSpan(name, { attributes }, async (span) => {
+        try {
+          return await run()
+        } catch (error) {
+          span.recordException(error as Error)
+          span.setStatus({ code: api.SpanStatusCode.ERROR, message: String(error) })
+          throw error
+        } finally {
+          span.end()
+        }
+      }),
+    committed: (batch) => {
+      writes.add(batch.writes)
+      batches.record(batch.writes)
+      held.record(batch.heldMs)
+      waited.record(batch.waitedMs)
+    },
+    retried: () => retries.add(1),
+    failed: () => failures.add(1),
+    gaugeWal: (bytes) => {
+      const observe = (result: { observe(value: number): void }): void => result.observe(bytes())
+      wal.addCallback(observe)
+      return () => wal.removeCallback(observe)
+    },
+  }
+}

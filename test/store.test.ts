@@ -5,7 +5,7 @@ import path from 'node:path'
 import { test } from 'node:test'
 
 import { CannotOpenError, InvalidInputError, openStore } from '../src/index.ts'
-import { addMeta, copyFixture } from './support/state-file.ts'
+import { addMeta, assertComplete, copyFixture } from './support/state-file.ts'
 import { tempFolder } from './support/temp-store.ts'
 
 const isPosix = process.platform !== 'win32'
@@ -120,4 +120,16 @@ test('our own tables come to a file of the agent once, whoever asks first', asyn
 
   assert.deepEqual(await one.db.selectFrom('store_chat_routes').select('chat_id').execute(), [])
   assert.equal(one.schemaVersion, 11)
+})
+
+test('five stores of one process make one new file together', async (t) => {
+  const file = path.join(tempFolder(t), 'state.db')
+
+  const stores = await Promise.all(Array.from({ length: 5 }, () => openStore({ path: file })))
+
+  await Promise.all(stores.map(addMeta))
+  const rows = await stores[0]?.db.selectFrom('state_meta').select('key').execute()
+  assert.equal(rows?.length, 5)
+  await Promise.all(stores.map((store) => store.close()))
+  assertComplete(file)
 })

@@ -31,7 +31,7 @@ export interface RetryPolicy {
 const DEFAULT_RETRIES = 14
 const DEFAULT_PATIENCE_MS = 20_000
 
-/** @throws {InvalidInputError} for a negative, fractional (retries) or non-finite number, or minMs > maxMs. */
+/** @throws {InvalidInputError} for what is no signal, a negative, fractional (retries) or non-finite number, or minMs > maxMs. */
 export function retryPolicy(
   options: RetryOptions = {},
   findHolder: RetryPolicy['findHolder'] = () => undefined,
@@ -39,6 +39,9 @@ export function retryPolicy(
   const retries = options.retries ?? DEFAULT_RETRIES
   if (!Number.isSafeInteger(retries) || retries < 0) {
     throw new InvalidInputError('retry.retries', 'must be a whole number from 0 up')
+  }
+  if (options.signal !== undefined && !(options.signal instanceof AbortSignal)) {
+    throw new InvalidInputError('retry.signal', 'must be an AbortSignal')
   }
   const patienceMs = options.patienceMs ?? (options.retries === undefined ? DEFAULT_PATIENCE_MS : 0)
   const minMs = milliseconds('retry.minMs', options.minMs ?? Math.min(20, options.maxMs ?? 20))

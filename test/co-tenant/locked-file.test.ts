@@ -2,9 +2,13 @@ import assert from 'node:assert/strict'
 import path from 'node:path'
 import { test } from 'node:test'
 
+import type { Kysely } from 'kysely'
+
 import { DatabaseBusyError, openStore } from '../../src/index.ts'
+import type { Database } from '../../src/index.ts'
 import type { RunningProcess } from '../support/child.ts'
 import { skipWithoutPython, startPython } from '../support/python.ts'
+import { openInRollbackMode } from '../support/rollback-mode.ts'
 import { addMeta, assertComplete, copyFixture } from '../support/state-file.ts'
 import { openTempStore, tempFolder } from '../support/temp-store.ts'
 
@@ -16,7 +20,7 @@ import sqlite3, sys
 conn = sqlite3.connect(sys.argv[1], isolation_level=None)
 if len(sys.argv) > 2:
     conn.execute("PRAGMA journal_mode=" + sys.argv[2])
-conn.execute("BEGIN IMMEDIATE")
+conn.execute("BEGIN " + (sys.argv[3] if len(sys.argv) > 3 else "IMMEDIATE"))
 print("locked", flush=True)
 sys.stdin.read()
 conn.execute("COMMIT")
@@ -93,6 +97,31 @@ test('a file in rollback mode waits until it can be put into WAL mode', { skip }
   await (await opening).close()
   assertComplete(file)
 })
+
+for (const [what, read] of [
+  ['a query', (db: Kysely<Database>) => db.selectFrom('sessions').select('id').execute()],
+  [
+    'a read transaction',
+    (db: Kysely<Database>) =>
+      db.transaction().execute((trx) => trx.selectFrom('sessions').select('id').execute()),
+  ],
+  [
+    'a stream',
+    (db: Kysely<Database>) => Array.fromAsync(db.selectFrom('sessions').select('id').stream()),
+  ],
+] as const) {
+  test(`in rollback mode ${what} waits for the end of another's commit`, { skip }, async (t) => {
+    const file = copyFixture(t, 'v11')
+    const database = openInRollbackMode(t, file)
+    await using holder = await lock(file, 'DELETE', 'EXCLUSIVE')
+
+    const reading = read(database.read)
+    assert.equal(await Promise.race([reading, settled()]), 'still waiting')
+    holder.end()
+
+    assert.ok((await reading).length > 0)
+  })
+}
 
 test('a write gives up when its time is over, and the next one succeeds', { skip }, async (t) => {
   const store = await openTempStore(t, { retry: { retries: 1 } })

@@ -148,6 +148,7 @@ for (const [field, options] of [
   ['retry.minMs', { minMs: 100, maxMs: 50 }],
   ['retry.maxMs', { maxMs: Infinity }],
   ['retry.patienceMs', { patienceMs: -5 }],
+  ['retry.signal', { signal: { aborted: false } }],
   ['retry.patienceMs', { patienceMs: '1000' }],
 ] as const) {
   test(`${JSON.stringify(options)} is no way to wait`, () => {

@@ -1,10 +1,16 @@
 import assert from 'node:assert/strict'
+import { rmSync } from 'node:fs'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { test } from 'node:test'
 
 import { sql } from 'kysely'
 
-import { InvalidInputError, ReadonlyError, StoreClosedError } from '../../src/index.ts'
+import {
+  CannotOpenError,
+  InvalidInputError,
+  ReadonlyError,
+  StoreClosedError,
+} from '../../src/index.ts'
 import type { Store } from '../../src/index.ts'
 import { openTempStore } from '../support/temp-store.ts'
 
@@ -138,6 +144,17 @@ test('a read transaction that is open while the store closes fails by name', asy
 
   // Its connection lives until it comes back.
   assert.equal(await reading, 0)
+})
+
+test('what needs a connection of its own says so by name when the file has gone', async (t) => {
+  const store = await openTempStore(t)
+  rmSync(store.path)
+
+  const inTransaction = store.db.transaction().execute(async (trx) => count(trx))
+  const streaming = store.db.selectFrom('sessions').select('id').stream().next()
+
+  await assert.rejects(inTransaction, CannotOpenError)
+  await assert.rejects(streaming, CannotOpenError)
 })
 
 test('fifty thousand selects leave memory as it was', async (t) => {

@@ -3,11 +3,8 @@ import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { test } from 'node:test'
 
-import { retryPolicy } from '../../src/database/busy-retry.ts'
-import { connectReader, connectWriter } from '../../src/database/connection.ts'
-import { silentLogger } from '../../src/database/logger.ts'
-import { StoreDatabase } from '../../src/database/store-database.ts'
 import { CannotOpenError, openStore, SchemaUnreadableError } from '../../src/index.ts'
+import { openInRollbackMode } from '../support/rollback-mode.ts'
 import { skipWithoutPython, startPython } from '../support/python.ts'
 import { addMeta, assertComplete, copyFixture, sideFiles, withFile } from '../support/state-file.ts'
 import { tempFolder } from '../support/temp-store.ts'
@@ -71,17 +68,7 @@ test(
   { skip },
   async (t) => {
     const file = copyFixture(t, 'v11')
-    withFile(file, (db) => db.pragma('journal_mode = delete'))
-    // Not by `openStore`, which would put this file system's file into WAL mode.
-    const database = new StoreDatabase({
-      path: file,
-      reader: connectReader(file),
-      writer: connectWriter(file, 'FULL'),
-      refusal: undefined,
-      retry: retryPolicy(),
-      logger: silentLogger,
-    })
-    t.after(() => database.close())
+    const database = openInRollbackMode(t, file)
 
     await crashWhileWriting(file, 'delete')
 

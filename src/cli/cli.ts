@@ -30,7 +30,7 @@ export class Cli {
 
   /** Opens the file for reading only: it stays as it is, and nobody's lock is waited for. */
   async read<T>(work: (store: Store) => Promise<T>): Promise<T> {
-    await using store = await openStore({ ...this.#path, readonly: true })
+    await using store = await openStore({ ...this.#target, readonly: true })
     return await work(store)
   }
 
@@ -41,7 +41,7 @@ export class Cli {
   async write<T>(work: (store: Store) => Promise<T>): Promise<T> {
     const version = await this.read(async (store) => store.schemaVersion)
     if (version < SCHEMA_VERSION) throw new MigrationRequiredError(version)
-    await using store = await openStore(this.#path)
+    await using store = await openStore(this.#target)
     return await work(store)
   }
 
@@ -50,7 +50,7 @@ export class Cli {
     await this.read(async () => {}).catch((error: unknown) => {
       if (!(error instanceof MigrationRequiredError)) throw error
     })
-    await using store = await openStore({ ...this.#path, onProgress })
+    await using store = await openStore({ ...this.#target, onProgress })
     return { path: store.path, version: store.schemaVersion }
   }
 
@@ -59,7 +59,7 @@ export class Cli {
     return this.#options.db
   }
 
-  get #path(): { path?: string } {
+  get #target(): { path?: string } {
     const { db } = this.#options
     return db === undefined ? {} : { path: db }
   }

@@ -37,6 +37,26 @@ test('one item taken out of a message leaves the rest of the message', async (t)
   await assertCounted(store, 's1')
 })
 
+test('a suffix that ends inside a message is replaced, and the rest of the message stays', async (t) => {
+  const store = await openTempStore(t)
+  const session = sessionOn(store, 's1')
+  await session.addItems([user('q'), said('calling'), call('a'), call('b'), call('c')])
+
+  await session.applyHistoryTransaction({
+    operationId: 'op',
+    transaction: {
+      type: 'replace_suffix',
+      expectedSuffix: [call('b'), call('c')],
+      replacement: [user('stop')],
+    },
+  })
+
+  const left = [user('q'), said('calling'), call('a'), user('stop')]
+  assert.deepEqual(await session.getItems(), left)
+  assert.equal(await store.messages.count('s1'), 3)
+  await assertCounted(store, 's1')
+})
+
 test('a history operation is done once; another content or another end is refused', async (t) => {
   const store = await openTempStore(t)
   const session = sessionOn(store, 's1')

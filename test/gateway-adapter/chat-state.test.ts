@@ -218,6 +218,21 @@ test('a queue keeps the newest, gives the oldest first and passes over what has 
   assert.deepEqual(order, ['a', 'b'])
 })
 
+test('a list that has expired begins anew, though many others have expired before it', async (t) => {
+  const clock = stopClock(t)
+  const state = new ChatState(await openTempStore(t), { namespace: 'chat' })
+  const lists = Array.from({ length: 120 }, (_, index) => `list ${index}`)
+  for (const [index, list] of lists.entries()) {
+    await state.appendToList(list, 'old', { ttlMs: 1000 + index })
+  }
+
+  clock.forward(2000)
+  await state.appendToList('list 119', 'new')
+
+  assert.deepEqual(await state.getList('list 119'), ['new'])
+  assert.deepEqual(await state.getList('list 118'), [])
+})
+
 test('bad keys, times and lengths are refused and change nothing', async (t) => {
   const store = await openTempStore(t)
   const state = new ChatState(store, { namespace: 'chat' })

@@ -30,6 +30,7 @@ import {
   MigrationRequiredError,
   ReadonlyError,
   SchemaTooNewError,
+  SchemaUnreadableError,
 } from './errors.ts'
 import { searchObjects } from './migrations/0011_inline_indexes.ts'
 import { hasOwnTables, migrate, migrateOwn, type OnProgress } from './migrations/runner.ts'
@@ -228,6 +229,9 @@ async function openExisting(settings: Settings): Promise<Store> {
 
 function openReadonly(settings: Settings, reader: Connection, state: SchemaState): Store {
   const { version } = state
+  if (!state.isReadable && state.isNewer) {
+    throw new SchemaUnreadableError(`schema version ${version} lacks a column this package reads`)
+  }
   if (!state.isReadable) throw new MigrationRequiredError(version)
   const refusal = state.isNewer
     ? () => new SchemaTooNewError(version, SCHEMA_VERSION)

@@ -4,7 +4,12 @@ import { test } from 'node:test'
 
 import { sql } from 'kysely'
 
-import { openStore, ReadonlyError, SchemaTooNewError } from '../../src/index.ts'
+import {
+  openStore,
+  ReadonlyError,
+  SchemaTooNewError,
+  SchemaUnreadableError,
+} from '../../src/index.ts'
 import { addMeta, copyFixture, sideFiles, withFile } from '../support/state-file.ts'
 
 for (const name of ['v12', 'v14', 'v18', 'v22', 'v25']) {
@@ -46,4 +51,11 @@ test('read-only, a current file can be read and refuses writes', async (t) => {
   await assert.rejects(addMeta(store), ReadonlyError)
   await store.close()
   assert.ok(readFileSync(file).equals(before))
+})
+
+test('a newer file that lacks what this package reads is refused, not sent to an upgrade', async (t) => {
+  const file = copyFixture(t, 'v25')
+  withFile(file, (db) => db.exec('alter table sessions drop column handoff_error'))
+
+  await assert.rejects(openStore({ path: file }), SchemaUnreadableError)
 })

@@ -4,7 +4,6 @@ import SqliteDatabase from 'better-sqlite3'
 import type { Database as RawConnection } from 'better-sqlite3'
 
 import { DatabaseError } from '../errors.ts'
-import { addIndexTablesSwitch } from './index-tables.ts'
 import type { Logger } from './logger.ts'
 import { sqliteCode } from './sqlite-errors.ts'
 import { StatementCache } from './statement-cache.ts'
@@ -76,7 +75,10 @@ export function connectWriter(path: string, synchronous: Synchronous): Connectio
     // The driver's build would use NORMAL in WAL mode; the Python agent has FULL.
     setPragma(raw, 'synchronous', synchronous, synchronous === 'FULL' ? 2 : 1)
     setPragma(raw, 'journal_size_limit', String(JOURNAL_SIZE_LIMIT), JOURNAL_SIZE_LIMIT)
-    addIndexTablesSwitch(raw)
+    // The driver's defensive mode keeps SQL off the tables in which FTS5 stores an index, and those
+    // that another SQLite wrote have to be corrected (`trigram-nul.ts`). Not turned on and off around
+    // each correction: that makes SQLite prepare every statement anew, a millisecond each time.
+    raw.unsafeMode()
   } catch (error) {
     raw.close()
     throw error

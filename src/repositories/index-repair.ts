@@ -1,6 +1,5 @@
 import { sql, type Transaction } from 'kysely'
 
-import { withIndexTables } from '../database/index-tables.ts'
 import { DatabaseCorruptError } from '../errors.ts'
 import type { Database } from '../schema/database.ts'
 import { dropAllNuls } from './trigram-nul.ts'
@@ -56,9 +55,7 @@ async function recount(trx: Transaction<Database>, index: Index): Promise<void> 
     tokens += fromVarint(size) * count
   }
   const counts = Buffer.concat([toVarint(messages), toVarint(tokens)])
-  await withIndexTables(trx, () =>
-    sql`update ${sql.id(`${index}_data`)} set block = ${counts} where id = 1`.execute(trx),
-  )
+  await sql`update ${sql.id(`${index}_data`)} set block = ${counts} where id = 1`.execute(trx)
 }
 
 /** FTS5 mostly names the index in which something is wrong. */

@@ -50,7 +50,11 @@ export const chatMessageColumns = [
 type ReplayRow = Pick<MessageRow, (typeof chatMessageColumns)[number]>
 
 const rowsOfSession = prepare<{ sessionId: string }>()((db, p) =>
-  db.selectFrom('messages').select(chatMessageColumns).where('session_id', '=', p.sessionId).orderBy('id'),
+  db
+    .selectFrom('messages')
+    .select(chatMessageColumns)
+    .where('session_id', '=', p.sessionId)
+    .orderBy('id'),
 )
 
 // By id over all of them together: what a parent wrote after the child began stands where it was written.

@@ -4,9 +4,12 @@ import path from 'node:path'
 import test from 'node:test'
 import type { TestContext } from 'node:test'
 
+import type { Database as RawDatabase } from 'better-sqlite3'
+
 import { openStore, type Store } from '../../src/index.ts'
 import { toAgentRow } from '../support/agent-rows.ts'
 import { readGolden } from '../support/golden-cases.ts'
+import { withFile } from '../support/state-file.ts'
 import { tempFolder } from '../support/temp-store.ts'
 
 interface Replay {
@@ -14,6 +17,19 @@ interface Replay {
   get_messages: object[]
   conversation: object[]
   conversation_with_ancestors: object[]
+}
+
+interface WalkScenario {
+  name: string
+  rows: [
+    id: string,
+    parent: string | null,
+    startedAt: number,
+    endedAt: number | null,
+    endReason: string | null,
+    messages: number,
+  ][]
+  conversation_with_ancestors: Record<string, string[]>
 }
 
 interface ViewCall {
@@ -44,6 +60,19 @@ for (const recorded of readGolden('conversation') as Replay[]) {
     assert.deepEqual(withAncestors, recorded.conversation_with_ancestors)
   })
 }
+
+test('replays the lineages of the walk scenarios as the agent does', async (t) => {
+  for (const scenario of readGolden('walk_scenarios') as WalkScenario[]) {
+    await using store = await openStore({ path: path.join(tempFolder(t), 'state.db') })
+    withFile(store.path, (db) => addLineage(db, scenario.rows))
+
+    for (const [id, texts] of Object.entries(scenario.conversation_with_ancestors)) {
+      const chat = await store.messages.conversation(id, { includeAncestors: true })
+      const contents = chat.map((message) => message.content)
+      assert.deepEqual(contents, texts, `${scenario.name}: ${id}`)
+    }
+  }
+})
 
 test('shows the messages around an anchor that the agent shows', async (t) => {
   await using store = await openRecorded(t)
@@ -86,6 +115,21 @@ test('exports what the agent exports', async (t) => {
     recorded.export_all_telegram_ids,
   )
 })
+
+/** A child may come before its parent, and a circle has no beginning. */
+function addLineage(db: RawDatabase, rows: WalkScenario['rows']): void {
+  db.pragma('foreign_keys = OFF')
+  const session = db.prepare(
+    `insert into sessions (id, source, parent_session_id, started_at) values (?, 'cli', ?, ?)`,
+  )
+  const message = db.prepare(
+    `insert into messages (session_id, role, content, timestamp) values (?, 'user', ?, ?)`,
+  )
+  for (const [id, parent, startedAt, , , messages] of rows) {
+    session.run(id, parent, startedAt)
+    for (let n = 0; n < messages; n += 1) message.run(id, `hi from ${id} ${n}`, startedAt + n / 10)
+  }
+}
 
 async function openRecorded(t: TestContext): Promise<Store> {
   const file = path.join(tempFolder(t), 'state.db')

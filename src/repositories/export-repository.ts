@@ -64,16 +64,13 @@ export class ExportRepository {
    */
   all(options: { source?: string } = {}): AsyncIterableIterator<ListedExport> {
     const source = optionalText('source', options.source)
-    return readAll(this.#db.read, source === '' ? null : source)
+    return readAll(this.#db, source === '' ? null : source)
   }
 }
 
-async function* readAll(
-  db: Kysely<Database>,
-  source: string | null,
-): AsyncIterableIterator<ListedExport> {
-  for (const { id } of await idsByActivity.all(db, { source })) {
-    const session = await readSession(db, id)
+async function* readAll(db: Handle, source: string | null): AsyncIterableIterator<ListedExport> {
+  for (const { id } of await idsByActivity.all(db.heavy, { source })) {
+    const session = await readSession(db.read, id)
     if (session) yield { ...session, lastActive: lastActive(session) }
   }
 }

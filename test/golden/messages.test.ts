@@ -74,6 +74,29 @@ test('replays the lineages of the walk scenarios as the agent does', async (t) =
   }
 })
 
+test('reads stored content as the agent does', async (t) => {
+  await using store = await openStore({ path: path.join(tempFolder(t), 'state.db') })
+  await store.sessions.ensure('s')
+  const { decode } = readGolden('content_codec') as { decode: { in: string; out: unknown }[] }
+  await store.messages.appendMany(
+    's',
+    decode.map((recorded) => ({ role: 'tool', content: recorded.in })),
+  )
+
+  const outs = decode.map((recorded) => recorded.out)
+  const listed = await store.messages.list('s')
+  const chat = await store.messages.conversation('s')
+
+  assert.deepEqual(
+    listed.map((message) => message.content),
+    outs,
+  )
+  assert.deepEqual(
+    chat.map((message) => message.content),
+    outs,
+  )
+})
+
 test('shows the messages around an anchor that the agent shows', async (t) => {
   await using store = await openRecorded(t)
 

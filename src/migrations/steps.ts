@@ -17,6 +17,8 @@ import * as keyValues from './store_0003_key_values.ts'
 import * as agentItems from './store_0004_agent_items.ts'
 import * as turns from './store_0005_turns.ts'
 import * as revisions from './store_0007_revisions.ts'
+import * as routeClocks from './store_0008_route_clocks.ts'
+import * as chatAliases from './store_0009_chat_aliases.ts'
 
 /** Rows indexed so far and rows in all. */
 export type IndexReport = (done: number, total: number) => void | Promise<void>
@@ -59,6 +61,8 @@ export const ownSteps: Readonly<Record<string, Step>> = {
   store_0004_agent_items: agentItems,
   store_0005_turns: turns,
   store_0007_revisions: revisions,
+  store_0008_route_clocks: routeClocks,
+  store_0009_chat_aliases: chatAliases,
 }
 
 /** `0007_reasoning…` → 7. */

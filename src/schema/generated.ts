@@ -83,12 +83,21 @@ export interface StoreAgentOperations {
   session_id: string;
 }
 
+export interface StoreChatAliases {
+  account: string;
+  chat_id: string;
+  home_id: string;
+  migrated_at: number;
+  platform: string;
+}
+
 export interface StoreChatRoutes {
   account: string;
   chat_id: string;
   chat_type: string;
   created_at: number;
   id: Generated<number>;
+  last_interaction_at: number | null;
   owner_id: string;
   platform: string;
   session_id: string | null;
@@ -155,7 +164,6 @@ export interface StoreKeyValues {
 export interface StoreLeases {
   expires_at: number;
   holder: string;
-  message_id: number | null;
   name: string;
   renewed_at: number;
 }
@@ -194,12 +202,12 @@ export interface StoreOutbox {
   id: Generated<number>;
   last_error: string | null;
   maybe_sent: number;
-  message_id: number | null;
+  message_id: number;
   nonce: string;
-  route_id: number;
   session_id: string;
   source: string;
   text: string;
+  turn_id: number;
 }
 
 export interface StoreRevisions {
@@ -283,6 +291,7 @@ export interface DB {
   state_meta: StateMeta;
   store_agent_items: StoreAgentItems;
   store_agent_operations: StoreAgentOperations;
+  store_chat_aliases: StoreChatAliases;
   store_chat_routes: StoreChatRoutes;
   store_commands: StoreCommands;
   store_hidden_messages: StoreHiddenMessages;

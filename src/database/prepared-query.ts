@@ -10,6 +10,7 @@ import {
 } from 'kysely'
 
 import type { Database } from '../schema/database.ts'
+import { directReadOf } from './direct-reads.ts'
 
 /** Stands for a value while a query is built once; replaced at each run. */
 class Hole {
@@ -52,19 +53,22 @@ const holes: object = new Proxy({}, { get: (_, name) => new Hole(String(name)) }
 export function prepare<P extends object>() {
   return <R>(build: (db: Kysely<Database>, p: P) => Compilable<R>): PreparedQuery<P, R> => {
     let compiled: CompiledQuery<R> | undefined
-    const bind = (params: P): CompiledQuery<R> => {
-      compiled ??= build(compiler, holes as P).compile()
-      return { ...compiled, parameters: compiled.parameters.map((value) => fill(value, params)) }
+    const once = (): CompiledQuery<R> => (compiled ??= build(compiler, holes as P).compile())
+    const all = async (db: Kysely<Database>, params: P, options?: QueryOptions): Promise<R[]> => {
+      const query = once()
+      const parameters = query.parameters.map((value) => fill(value, params))
+      const rows = directReadOf(db)?.(query.sql, parameters) as R[] | undefined
+      return rows ?? (await db.executeQuery<R>({ ...query, parameters }, options)).rows
     }
     return {
-      async all(db, params, options) {
-        return (await db.executeQuery(bind(params), options)).rows
-      },
+      all,
       async first(db, params) {
-        return (await db.executeQuery(bind(params))).rows[0]
+        return (await all(db, params))[0]
       },
       run(db, params) {
-        return db.executeQuery(bind(params))
+        const query = once()
+        const parameters = query.parameters.map((value) => fill(value, params))
+        return db.executeQuery({ ...query, parameters })
       },
     }
   }

@@ -9,6 +9,7 @@ import { backupFile, type BackupOptions } from './backup.ts'
 import { withBusyRetry, type RetryPolicy } from './busy-retry.ts'
 import type { FileProblem } from './check-file.ts'
 import { connectReader, removeEmptyWal, rollBackCrashed, type Connection } from './connection.ts'
+import { allowDirectReads } from './direct-reads.ts'
 import { StoreDialect, type ConnectionSource } from './dialect.ts'
 import { runFileTask } from './file-task.ts'
 import { HeavyDialect } from './heavy-dialect.ts'
@@ -63,6 +64,7 @@ export class StoreDatabase {
     this.read = new Kysely({
       dialect: new StoreDialect(this.#readSource(), { begin: 'begin', concurrent: true }),
     })
+    allowDirectReads(this.read, (sql, parameters) => this.#readDirectly(sql, parameters))
     this.#heavyReads = new HeavyReads(path, () => reader, logger)
     this.heavy = new Kysely({ dialect: new HeavyDialect((...query) => this.#runHeavy(...query)) })
     this.#writeSide =
@@ -205,6 +207,18 @@ export class StoreDatabase {
       throw this.#readError(error)
     } finally {
       this.statistics.ran(query.sql, performance.now() - startedAt)
+    }
+  }
+
+  #readDirectly(sql: string, parameters: readonly unknown[]): unknown[] | undefined {
+    this.#assertReadable()
+    const startedAt = performance.now()
+    try {
+      return this.#parts.reader.statements.get(sql).all(parameters)
+    } catch {
+      return undefined // reading changes nothing: the usual way meets the same error and names it
+    } finally {
+      this.statistics.ran(sql, performance.now() - startedAt)
     }
   }
 

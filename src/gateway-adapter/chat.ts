@@ -1,4 +1,5 @@
 import { type ChatSource, type ChatSourceInput, normalizeSource } from './chat-source.ts'
+import { resetsOf, type ChatResets, type ResetOptions } from './reset-options.ts'
 import {
   canonicalWhatsAppId,
   routeParts,
@@ -18,10 +19,16 @@ export interface Chat {
   readonly personId: string
   /** Whom alone the conversation belongs to, '' when it is shared or nobody knows. */
   readonly ownerId: string
+  readonly resets: ChatResets
+}
+
+export interface ChatOptions extends SessionKeyOptions {
+  /** When chats leave their sessions by themselves; never by default. */
+  readonly resets?: ResetOptions | undefined
 }
 
 /** @throws {InvalidInputError} when the source is invalid. */
-export function chatOf(input: ChatSourceInput, options: SessionKeyOptions): Chat {
+export function chatOf(input: ChatSourceInput, options: ChatOptions): Chat {
   const source = normalizeSource(input)
   const parts = routeParts(source, options)
   const shared = parts.chatType !== 'dm' && parts.userId === ''
@@ -33,6 +40,7 @@ export function chatOf(input: ChatSourceInput, options: SessionKeyOptions): Chat
     shared,
     personId,
     ownerId: shared ? '' : personId,
+    resets: resetsOf(source, options.resets),
   }
 }
 

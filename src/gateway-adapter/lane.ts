@@ -1,6 +1,8 @@
 import type { StoreTransaction } from '../store.ts'
 import type { Chat } from './chat.ts'
 import type { ChatSource } from './chat-source.ts'
+import type { LaneReset } from './reset-options.ts'
+import type { ResetReason } from './reset-policy.ts'
 import { addRoute, findRoute, isRoutedElsewhere, linkSessions, pointRoute } from './routes.ts'
 import type { Route } from './routes.ts'
 
@@ -15,6 +17,8 @@ export interface Lane {
   readonly shared: boolean
   readonly source: ChatSource
   readonly routeId: number
+  /** This very call left the session the chat was in, which was due. */
+  readonly reset?: LaneReset
 }
 
 /** Ends by which somebody closed the conversation for good; any other end is an accident of a process. */
@@ -64,7 +68,7 @@ export async function beginSession(
 export async function leaveSession(
   tx: StoreTransaction,
   { sessionId, routeId }: Lane,
-  reason: 'session_reset' | 'session_switch',
+  reason: ResetReason | 'session_reset' | 'session_switch' | 'branched',
 ): Promise<void> {
   if (await isRoutedElsewhere(tx.db, sessionId, routeId)) return
   await tx.sessions.end(sessionId, reason)

@@ -1,10 +1,9 @@
 import type { Kysely } from 'kysely'
 
 import type { Database } from '../schema/database.ts'
-import { chatOf } from './chat.ts'
+import { chatOf, type ChatOptions } from './chat.ts'
 import type { Lane } from './lane.ts'
 import { toLane } from './lane.ts'
-import type { SessionKeyOptions } from './session-key.ts'
 
 export interface PendingOptions {
   readonly platform: string
@@ -25,7 +24,7 @@ export interface PendingTurn {
 export async function listPending(
   db: Kysely<Database>,
   { platform, account = '', since }: PendingOptions,
-  keys: SessionKeyOptions,
+  options: ChatOptions,
 ): Promise<PendingTurn[]> {
   const rows = await db
     .selectFrom('store_inbound as claim')
@@ -61,7 +60,7 @@ export async function listPending(
         userName: row.sender_name,
         messageId: row.platform_message_id,
       },
-      keys,
+      options,
     )
     return {
       lane: toLane(chat, row.route_id, row.session_id),

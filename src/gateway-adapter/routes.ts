@@ -4,10 +4,12 @@ import { prepare } from '../database/prepared-query.ts'
 import { nowSeconds } from '../schema/clock.ts'
 import type { Database } from '../schema/database.ts'
 import type { Chat } from './chat.ts'
+import { homeChatId } from './chat-aliases.ts'
+import type { SessionClocks } from './reset-policy.ts'
 import type { RouteParts } from './session-key.ts'
 
 /** Where a conversation stands. `session` is undefined when Hermes deleted the one it was in. */
-export interface Route {
+export interface Route extends SessionClocks {
   readonly id: number
   readonly session:
     | { readonly id: string; readonly endedAt: number | null; readonly endReason: string | null }
@@ -18,11 +20,18 @@ const byParts = prepare<RouteParts>()((db, p) =>
   db
     .selectFrom('store_chat_routes')
     .leftJoin('sessions', 'sessions.id', 'store_chat_routes.session_id')
-    .select(['store_chat_routes.id', 'sessions.id as session_id', 'ended_at', 'end_reason'])
+    .select([
+      'store_chat_routes.id',
+      'session_since',
+      'last_interaction_at',
+      'sessions.id as session_id',
+      'ended_at',
+      'end_reason',
+    ])
     .where('platform', '=', p.platform)
     .where('account', '=', p.account)
     .where('chat_type', '=', p.chatType)
-    .where('chat_id', '=', p.chatId)
+    .where('chat_id', '=', homeChatId(p))
     .where('thread_id', '=', p.threadId)
     .where('store_chat_routes.user_id', '=', p.userId),
 )
@@ -34,7 +43,12 @@ export async function findRoute(
   const row = await byParts.first(db, parts)
   if (!row) return undefined
   const { id, session_id: sessionId, ended_at: endedAt, end_reason: endReason } = row
-  return { id, session: sessionId === null ? undefined : { id: sessionId, endedAt, endReason } }
+  return {
+    id,
+    session: sessionId === null ? undefined : { id: sessionId, endedAt, endReason },
+    sessionStartedAt: row.session_since,
+    lastInteractionAt: row.last_interaction_at ?? row.session_since,
+  }
 }
 
 /** A route to no session yet: `pointRoute` follows in the same transaction. */
@@ -47,7 +61,7 @@ export async function addRoute(trx: Transaction<Database>, chat: Chat): Promise<
       platform: parts.platform,
       account: parts.account,
       chat_type: parts.chatType,
-      chat_id: parts.chatId,
+      chat_id: homeChatId(parts),
       thread_id: parts.threadId,
       user_id: parts.userId,
       owner_id: chat.ownerId,
@@ -61,15 +75,28 @@ export async function addRoute(trx: Transaction<Database>, chat: Chat): Promise<
   return id
 }
 
+const touch = prepare<{ routeId: number; now: number }>()((db, p) =>
+  db
+    .updateTable('store_chat_routes')
+    .set({ last_interaction_at: p.now })
+    .where('id', '=', p.routeId),
+)
+
+/** Something was said in the conversation just now. */
+export async function touchRoute(trx: Transaction<Database>, routeId: number): Promise<void> {
+  await touch.run(trx, { routeId, now: nowSeconds() })
+}
+
 /** From now on the conversation goes on in that session, which is its own from now on too. */
 export async function pointRoute(
   trx: Transaction<Database>,
   routeId: number,
   sessionId: string,
 ): Promise<void> {
+  const now = nowSeconds()
   await trx
     .updateTable('store_chat_routes')
-    .set({ session_id: sessionId, session_since: nowSeconds() })
+    .set({ session_id: sessionId, session_since: now, last_interaction_at: now })
     .where('id', '=', routeId)
     .execute()
   await linkSessions(trx, routeId, [sessionId])

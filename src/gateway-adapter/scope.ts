@@ -3,6 +3,7 @@ import { sql, type Kysely, type RawBuilder, type SqlBool } from 'kysely'
 import { InvalidInputError } from '../errors.ts'
 import type { Database } from '../schema/database.ts'
 import type { Chat } from './chat.ts'
+import { homeChatId } from './chat-aliases.ts'
 
 /**
  * Whose sessions may be found. `lane`: those this conversation is or was in. `user`: also the private
@@ -43,7 +44,7 @@ function ofLane({ parts }: Chat): RawBuilder<SqlBool> {
     select link.session_id from store_route_sessions as link
     join store_chat_routes as route on route.id = link.route_id
     where route.platform = ${parts.platform} and route.account = ${parts.account}
-      and route.chat_type = ${parts.chatType} and route.chat_id = ${parts.chatId}
+      and route.chat_type = ${parts.chatType} and route.chat_id = ${homeChatId(parts)}
       and route.thread_id = ${parts.threadId} and route.user_id = ${parts.userId})`
 }
 

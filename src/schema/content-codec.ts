@@ -38,10 +38,12 @@ export function encodeContent(value: unknown): string | Uint8Array | null {
 
 /** Reads what `encodeContent` or the agent stored. Marked text that is no JSON is given back as it is. */
 export function decodeContent(stored: string | Uint8Array | null): MessageContent {
+  if (stored === null) return null
   // The driver hands out Buffers; as plain bytes they equal what was put in.
-  if (stored instanceof Uint8Array)
+  if (typeof stored !== 'string')
     return new Uint8Array(stored.buffer, stored.byteOffset, stored.byteLength)
-  if (stored === null || !stored.startsWith(STRUCTURED)) return stored
+  // Nearly every text is told by its first character.
+  if (stored.charCodeAt(0) !== 0 || !stored.startsWith(STRUCTURED)) return stored
   try {
     return parsePythonJson(stored.slice(STRUCTURED.length))
   } catch (error) {

@@ -11,9 +11,15 @@ const SPACE = new RegExp(`[${PYTHON_SPACE}]`)
 export function pyStrip(text: string): string {
   let start = 0
   let end = text.length
-  while (start < end && SPACE.test(text.charAt(start))) start += 1
-  while (end > start && SPACE.test(text.charAt(end - 1))) end -= 1
-  return text.slice(start, end)
+  while (start < end && isSpace(text, start)) start += 1
+  while (end > start && isSpace(text, end - 1)) end -= 1
+  return end - start === text.length ? text : text.slice(start, end)
+}
+
+/** Every replayed message is asked twice: most end in a letter or a full stop, which no regex need see. */
+function isSpace(text: string, index: number): boolean {
+  const unit = text.charCodeAt(index)
+  return (unit <= 0x20 || unit >= 0x7f) && SPACE.test(text.charAt(index))
 }
 
 /** `len(text)` of Python: a surrogate pair is one, a lone surrogate is one. */

@@ -17,13 +17,7 @@ export class FileGuard {
     this.#identity = identityOf(path)
   }
 
-  /** @throws {FileMovedError} when the file, or its WAL, was deleted, moved or replaced. */
-  assertInPlace(): void {
-    this.assertFileInPlace()
-    if (!this.isWalInPlace()) throw new FileMovedError(`${this.#path}-wal`)
-  }
-
-  /** @throws {FileMovedError} */
+  /** @throws {FileMovedError} when the file was deleted, moved or replaced. */
   assertFileInPlace(): void {
     if (identityOf(this.#path) !== this.#identity) throw new FileMovedError(this.#path)
   }

@@ -123,13 +123,15 @@ export class WriteSide {
 
   #assertWritable(): void {
     if (this.#stopped) throw this.#stopped
-    this.#guard.assertInPlace()
   }
 
   /** Without its WAL the file lacks what was just committed, unless that can still be copied over. */
   #assertStored(): void {
     this.#guard.assertFileInPlace()
-    if (!this.#guard.isWalInPlace() && !this.#copyWal()) this.#guard.assertInPlace()
+    if (this.#guard.isWalInPlace()) return
+    const lost = new FileMovedError(`${this.#parts.path}-wal`)
+    this.stopAfter(lost)
+    if (!this.#copyWal()) throw lost
   }
 
   /** Whether the whole WAL is in the file now. An unlinked WAL can still be read by who has it open. */

@@ -8,12 +8,22 @@ export abstract class StoreError extends Error {
 
 /** The caller passed something the store cannot take. Nothing was changed. */
 export class InvalidInputError extends StoreError {
-  readonly code = 'INVALID_INPUT'
+  readonly code: 'INVALID_INPUT' | 'INVALID_QUERY' = 'INVALID_INPUT'
   /** The name of the offending argument or field. */
   readonly field: string
   constructor(field: string, problem: string, options?: ErrorOptions) {
     super(`${field} ${problem}`, options)
     this.field = field
+  }
+}
+
+/** A search query that cannot be answered, however it is read; `position` is where, in UTF-16 units. */
+export class InvalidQueryError extends InvalidInputError {
+  override readonly code = 'INVALID_QUERY'
+  readonly position: number
+  constructor(problem: string, position: number, options?: ErrorOptions) {
+    super('query', problem, options)
+    this.position = position
   }
 }
 
@@ -62,6 +72,17 @@ export class HistoryConflictError extends StoreError {
   constructor(operationId: string, problem: string, options?: ErrorOptions) {
     super(`history operation ${JSON.stringify(operationId)} ${problem}`, options)
     this.operationId = operationId
+  }
+}
+
+/** Somebody else has taken the work over, because its lease was not renewed in time. */
+export class LeaseLostError extends StoreError {
+  readonly code = 'LEASE_LOST'
+  /** What was leased: `session:<id>` or `turn:<number>`. */
+  readonly lease: string
+  constructor(lease: string, options?: ErrorOptions) {
+    super(`somebody else has taken over ${lease}`, options)
+    this.lease = lease
   }
 }
 

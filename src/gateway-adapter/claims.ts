@@ -1,8 +1,10 @@
 import type { Kysely, Transaction } from 'kysely'
 
 import { prepare } from '../database/prepared-query.ts'
+import { InvalidInputError } from '../errors.ts'
 import { nowSeconds } from '../schema/clock.ts'
 import type { Database } from '../schema/database.ts'
+import { idText, type ChatId } from './chat-source.ts'
 import type { RouteParts } from './session-key.ts'
 
 /** What makes a message of a platform one and the same; Telegram counts ids per chat only. */
@@ -33,6 +35,13 @@ export interface NewClaim {
 export function claimKey(parts: RouteParts, platformMessageId: string): ClaimKey {
   const { platform, account, chatId } = parts
   return { platform, account, chatId, platformMessageId }
+}
+
+/** @throws {InvalidInputError} naming the field when the id is none. */
+export function messageKey(parts: RouteParts, field: string, id: ChatId): ClaimKey {
+  const text = idText(field, id)
+  if (text === undefined) throw new InvalidInputError(field, 'must not be empty')
+  return claimKey(parts, text)
 }
 
 const byKey = prepare<ClaimKey>()((db, p) =>
@@ -67,7 +76,7 @@ const add = prepare<ClaimKey & NewClaim & { receivedAt: number }>()((db, p) =>
 const byMessage = prepare<{ messageId: number }>()((db, p) =>
   db
     .selectFrom('store_inbound')
-    .select(['settled_at', 'answer_id'])
+    .select(['settled_at', 'sender_id'])
     .where('message_id', '=', p.messageId),
 )
 
@@ -98,13 +107,13 @@ export async function addClaim(
   await add.run(trx, { ...key, ...claim, receivedAt: nowSeconds() })
 }
 
-/** The claim of a stored message, with the answer it got; undefined when it did not come through `inbound`. */
+/** The claim of a stored message; undefined when it did not come through `inbound`. */
 export async function findSettlement(
   db: Kysely<Database>,
   messageId: number,
-): Promise<{ settled: boolean; answerId: number | null } | undefined> {
+): Promise<{ settled: boolean; senderId: string | null } | undefined> {
   const row = await byMessage.first(db, { messageId })
-  return row && { settled: row.settled_at !== null, answerId: row.answer_id }
+  return row && { settled: row.settled_at !== null, senderId: row.sender_id }
 }
 
 /** The message waits for no answer any more. */
@@ -116,11 +125,13 @@ export async function settleClaim(
   await settle.run(trx, { messageId, answerId, now: nowSeconds() })
 }
 
+export type Verb = 'reset' | 'resume' | 'title' | 'branch' | 'undo'
+
 /** False when this command message was carried out before. */
 export async function takeCommand(
   trx: Transaction<Database>,
   key: ClaimKey,
-  verb: 'reset' | 'resume' | 'title',
+  verb: Verb,
 ): Promise<boolean> {
   const { numInsertedOrUpdatedRows } = await trx
     .insertInto('store_commands')

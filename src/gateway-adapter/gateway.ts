@@ -1,44 +1,72 @@
-import { InvalidInputError, TitleConflictError, TitleTakenError } from '../errors.ts'
+import { randomUUID } from 'node:crypto'
+
+import { InvalidInputError } from '../errors.ts'
 import type { ChatMessage } from '../repositories/conversation.ts'
+import type { ExportedSession } from '../repositories/export-repository.ts'
 import { limitOf, requireText } from '../repositories/input.ts'
 import type { SearchHit } from '../repositories/search-repository.ts'
-import type { Store, StoreTransaction } from '../store.ts'
+import type { Store } from '../store.ts'
+import { Archive } from './archive.ts'
+import { beginTurn, giveUpTurn, type Begin } from './begin-turn.ts'
+import { branchSession } from './branch.ts'
 import { chatOf, type Chat } from './chat.ts'
-import { idText, type ChatSourceInput } from './chat-source.ts'
-import { claimKey, settleClaim, takeCommand } from './claims.ts'
+import type { ChatId, ChatSourceInput } from './chat-source.ts'
+import { messageKey } from './claims.ts'
+import { deleteMessages } from './deletes.ts'
 import { readHistory, type HistoryOptions } from './history.ts'
-import { beginSession, leaveSession, openLane, settleLane, toLane, type Lane } from './lane.ts'
+import { openLane, settleLane, type Lane } from './lane.ts'
+import { turnLease } from './leases.ts'
+import { editMessage, type Edited } from './message-edits.ts'
+import { Outbox } from './outbox.ts'
 import { listPending, type PendingOptions, type PendingTurn } from './pending.ts'
-import { findRoute, pointRoute } from './routes.ts'
+import type { PlatformChat } from './platform-messages.ts'
+import { findRoute } from './routes.ts'
 import { sessionIdsInScope, type Scope } from './scope.ts'
+import { exportSessions } from './scoped-export.ts'
+import { secondsOf } from './seconds-of.ts'
+import { renameSession, resetSession, resumeSession, type Switched } from './session-commands.ts'
 import { sessionKey, type SessionKeyOptions } from './session-key.ts'
-import { findSession, listSessions, type SessionEntry } from './session-lookup.ts'
+import { listSessions, type SessionEntry } from './session-lookup.ts'
 import { takeInbound, type Inbound, type InboundText } from './take-inbound.ts'
-import { recordTurn, type RecordedTurn, type Turn } from './turn.ts'
+import { recordTurn, type RecordedTurn, type Recorder, type Turn } from './turn.ts'
+import { readDailyUsage, type DailyUsage } from './turn-usage.ts'
+import { undoTurns, type Undone } from './undo.ts'
 import { readUsage, type SessionUsage } from './usage.ts'
+import { whileHolding } from './while-holding.ts'
 
 /** Who shares a session; `gateways.md` §2.1 of Hermes' own gateway in the defaults. */
-export type GatewayOptions = SessionKeyOptions
-
-export interface Switched {
-  readonly lane: Lane
-  readonly title: string | null
-  readonly messageCount: number
-  /** The command message was carried out before; this time nothing was changed. */
-  readonly duplicate: boolean
+export interface GatewayOptions extends SessionKeyOptions {
+  /**
+   * After how long without a sign of life a process that works on a turn counts as dead, and another may
+   * take the turn over. Default 10; `working` renews three times as often.
+   */
+  readonly leaseSeconds?: number
 }
+
+const LEASE_SECONDS = 10
 
 /**
  * The store as a chat gateway needs it: from a message's source to its session, and never to anybody
- * else's. A message costs two transactions, `inbound` and `turn`. Get it from `openGateway`.
+ * else's. A message costs two transactions, `inbound` and `turn`, and one more when a reply has been
+ * sent. Get it from `openGateway`.
  */
 export class Gateway {
   readonly store: Store
+  readonly outbox: Outbox
+  readonly archive: Archive
   readonly #keys: SessionKeyOptions
+  readonly #recorder: Recorder
 
-  constructor(store: Store, keys: SessionKeyOptions) {
+  /** @throws {InvalidInputError} */
+  constructor(store: Store, { leaseSeconds = LEASE_SECONDS, ...keys }: GatewayOptions) {
+    if (!(leaseSeconds > 0 && leaseSeconds < Infinity)) {
+      throw new InvalidInputError('leaseSeconds', 'must be a number above 0')
+    }
     this.store = store
     this.#keys = keys
+    this.#recorder = { gatewayId: randomUUID(), leaseSeconds }
+    this.outbox = new Outbox(store, this.#recorder.gatewayId, leaseSeconds)
+    this.archive = new Archive(store, (source) => this.#chat(source))
   }
 
   /** Hermes' own key of the conversation: one queue a key keeps the messages of a chat in order. */
@@ -55,35 +83,75 @@ export class Gateway {
 
   /**
    * Stores a message that somebody wrote, once: the platform's message id is claimed in the same
-   * transaction. Go on with the lane it returns.
+   * transaction. Go on with the lane it returns, unless the message is `settled` or `queued`.
    */
   inbound(at: Lane | ChatSourceInput, message: InboundText): Promise<Inbound> {
     const chat = this.#chat('source' in at ? at.source : at)
-    return takeInbound(this.store, chat, message)
+    return takeInbound(this.store, chat, message, this.#recorder)
   }
 
-  /** The chat messages to send to a model, oldest first. */
-  history(lane: Lane, options: HistoryOptions): Promise<ChatMessage[]> {
-    const limit = limitOf('limit', options.limit, -1)
-    return readHistory(this.store.db, lane.sessionId, { ...options, limit })
+  /** Whether a message that was queued, or left over by a crash, may be answered now. */
+  begin(lane: Lane, messageId: number): Promise<Begin> {
+    return beginTurn(this.store, lane, messageId, this.#recorder)
   }
 
   /**
-   * Stores an answer, what led to it and what it cost, or nothing of it.
+   * Does the work of a turn that has begun, for as long as it takes, and lets the next one begin at its
+   * end. The signal aborts when this process stood still for so long that another took the turn over.
+   */
+  working<T>(lane: Lane, messageId: number, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    const { gatewayId, leaseSeconds } = this.#recorder
+    const lease = turnLease(gatewayId, lane.sessionId, messageId)
+    return whileHolding(this.store, lease, leaseSeconds, work)
+  }
+
+  /** The chat messages to send to a model, oldest first. */
+  history(lane: Lane, options: HistoryOptions = {}): Promise<ChatMessage[]> {
+    return readHistory(this.store.db, lane.sessionId, options)
+  }
+
+  /**
+   * Stores an answer, what led to it and what it cost, and what is to be sent of it, or nothing.
    * @throws {SessionNotFoundError} when Hermes deleted the session meanwhile.
    */
   turn(lane: Lane, turn: Turn): Promise<RecordedTurn> {
-    return recordTurn(this.store, lane, turn)
+    return recordTurn(this.store, lane, this.#chat(lane.source), turn, this.#recorder)
   }
 
   /** The message will get no answer: it is no longer pending, and stays in the history. */
   giveUp(messageId: number): Promise<void> {
-    return this.store.transaction((tx) => settleClaim(tx.db, messageId, null))
+    return giveUpTurn(this.store, messageId, this.#recorder)
   }
 
-  /** What a crash left unanswered. Call it before taking messages, or those being answered are among them. */
+  /**
+   * What a crash left unanswered, oldest first, and what is being answered now: `begin` tells.
+   */
   pendingTurns(options: PendingOptions): Promise<PendingTurn[]> {
     return listPending(this.store.db, options, this.#keys)
+  }
+
+  /**
+   * The author has changed a message: its text is replaced, the old one kept in the archive. Undefined
+   * when the message is not in a session. `at`, if given, puts edits in order that arrive out of it.
+   */
+  edited(
+    source: ChatSourceInput,
+    messageId: ChatId,
+    text: string,
+    { at }: { at?: number | Date | undefined } = {},
+  ): Promise<Edited | undefined> {
+    const chat = this.#chat(source)
+    const key = messageKey(chat.parts, 'messageId', messageId)
+    const editedAt = at === undefined ? undefined : secondsOf('at', at)
+    return editMessage(this.store, chat, key, text, editedAt)
+  }
+
+  /**
+   * Messages were deleted from the chat: they leave the history and the search, and with them any wait
+   * for an answer. Returns the ids of those that were there; others are passed over.
+   */
+  deleted(chat: PlatformChat, platformMessageIds: readonly ChatId[]): Promise<number[]> {
+    return deleteMessages(this.store, chat, platformMessageIds)
   }
 
   /**
@@ -91,15 +159,7 @@ export class Gateway {
    * @throws {TitleTakenError} and the chat stays in the session it was in.
    */
   reset(source: ChatSourceInput, options: { title?: string | undefined } = {}): Promise<Switched> {
-    const chat = this.#chat(source)
-    return this.store.transaction(async (tx) => {
-      const current = await settleLane(tx, chat)
-      if (!(await takes(tx, chat, 'reset'))) return switched(tx, current, true)
-      await leaveSession(tx, current, 'session_reset')
-      const lane = await beginSession(tx, chat, current.routeId)
-      if (options.title !== undefined) await setTitle(tx, lane.sessionId, options.title)
-      return switched(tx, lane, false)
-    })
+    return resetSession(this.store, this.#chat(source), options.title)
   }
 
   /**
@@ -107,16 +167,9 @@ export class Gateway {
    * @throws {TitleTakenError | InvalidInputError} and the title stays as it was.
    */
   async title(source: ChatSourceInput, text?: string): Promise<string | null> {
-    if (text === undefined) {
-      const { sessionId } = await this.resolve(source)
-      return (await this.store.sessions.get(sessionId)).title
-    }
-    const chat = this.#chat(source)
-    return this.store.transaction(async (tx) => {
-      const { sessionId } = await settleLane(tx, chat)
-      if (await takes(tx, chat, 'title')) await setTitle(tx, sessionId, text)
-      return (await tx.sessions.get(sessionId)).title
-    })
+    if (text !== undefined) return renameSession(this.store, this.#chat(source), text)
+    const { sessionId } = await this.resolve(source)
+    return (await this.store.sessions.get(sessionId)).title
   }
 
   /**
@@ -128,21 +181,24 @@ export class Gateway {
     wanted: string,
     { scope }: { scope: Scope },
   ): Promise<Switched | undefined> {
-    const chat = this.#chat(source)
-    const text = requireText('wanted', wanted)
-    return this.store.transaction(async (tx) => {
-      const found = await findSession(tx.db, chat, scope, text)
-      if (found === undefined) return undefined
-      const current = await settleLane(tx, chat)
-      if (!(await takes(tx, chat, 'resume'))) return switched(tx, current, true)
-      const target = await tx.lineage.tip(found)
-      if (target !== current.sessionId) {
-        await leaveSession(tx, current, 'session_switch')
-        await tx.sessions.reopen(target)
-        await pointRoute(tx.db, current.routeId, target)
-      }
-      return switched(tx, toLane(chat, current.routeId, target), false)
-    })
+    return resumeSession(this.store, this.#chat(source), scope, requireText('wanted', wanted))
+  }
+
+  /**
+   * Goes on in a copy of the session, which ends (`branched`) and can be resumed; undefined when nothing
+   * was said yet. Without a title it gets the session's own, numbered.
+   * @throws {TitleTakenError} and the chat stays in the session it was in.
+   */
+  branch(
+    source: ChatSourceInput,
+    options: { title?: string | undefined } = {},
+  ): Promise<Switched | undefined> {
+    return branchSession(this.store, this.#chat(source), options.title)
+  }
+
+  /** Takes the last `n` questions and all that followed out of the session, into the archive. */
+  undo(source: ChatSourceInput, n = 1): Promise<Undone> {
+    return undoTurns(this.store, this.#chat(source), n)
   }
 
   /** The sessions in scope, the last used first. */
@@ -164,39 +220,26 @@ export class Gateway {
     return this.store.search.messages(query, { limit, ...(sessionIds && { sessionIds }) })
   }
 
+  /** The sessions in scope with all their messages, one at a time. */
+  exports(
+    source: ChatSourceInput,
+    { scope }: { scope: Scope },
+  ): AsyncIterableIterator<ExportedSession> {
+    return exportSessions(this.store, this.#chat(source), scope)
+  }
+
   /** What the chat's session has used so far. */
   async usage(source: ChatSourceInput): Promise<SessionUsage> {
     const { sessionId } = await this.resolve(source)
     return readUsage(await this.store.sessions.get(sessionId))
   }
 
+  /** What the conversation, or whoever is asking, has used with this bot, whatever sessions it was in. */
+  usageByDay(source: ChatSourceInput, { scope }: { scope: Scope }): Promise<DailyUsage[]> {
+    return readDailyUsage(this.store.db, this.#chat(source), scope)
+  }
+
   #chat(source: ChatSourceInput): Chat {
     return chatOf(source, this.#keys)
   }
-}
-
-/** False when the platform delivers the command once more. A source without a message id is always new. */
-async function takes(
-  { db }: StoreTransaction,
-  { source, parts }: Chat,
-  verb: 'reset' | 'resume' | 'title',
-): Promise<boolean> {
-  const id = idText('source.messageId', source.messageId)
-  return id === undefined || takeCommand(db, claimKey(parts, id), verb)
-}
-
-/** Who holds a title that is taken is nobody's business. */
-async function setTitle(tx: StoreTransaction, sessionId: string, title: string): Promise<void> {
-  if (title.trim() === '') throw new InvalidInputError('title', 'must not be blank')
-  try {
-    await tx.titles.set(sessionId, title)
-  } catch (error) {
-    if (error instanceof TitleConflictError) throw new TitleTakenError(error.title)
-    throw error
-  }
-}
-
-async function switched(tx: StoreTransaction, lane: Lane, duplicate: boolean): Promise<Switched> {
-  const { title, messageCount } = await tx.sessions.get(lane.sessionId)
-  return { lane, title, messageCount: messageCount ?? 0, duplicate }
 }

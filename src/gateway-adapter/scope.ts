@@ -35,7 +35,13 @@ export async function sessionIdsInScope(
 ): Promise<string[] | undefined> {
   const condition = inScope(chat, scope)
   if (scope === 'all') return undefined
-  const rows = await db.selectFrom('sessions').select('id').where(condition).execute()
+  const rows = await db
+    .selectFrom('sessions')
+    .select('id')
+    .where(condition)
+    .orderBy('started_at')
+    .orderBy('id')
+    .execute()
   return rows.map(({ id }) => id)
 }
 

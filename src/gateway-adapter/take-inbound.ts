@@ -3,8 +3,13 @@ import { optionalText } from '../repositories/input.ts'
 import type { Store, StoreTransaction } from '../store.ts'
 import { attributedText, type Chat } from './chat.ts'
 import { idText, type ChatId } from './chat-source.ts'
-import { addClaim, claimKey, findClaim, type Claim } from './claims.ts'
+import { addClaim, findClaim, messageKey, type Claim } from './claims.ts'
+import { enterLane } from './enter-lane.ts'
 import { settleLane, toLane, type Lane } from './lane.ts'
+import { touchRoute } from './routes.ts'
+import { takeLease, turnLease } from './leases.ts'
+import { secondsOf } from './seconds-of.ts'
+import type { Recorder } from './turn.ts'
 
 /** What somebody wrote, without where: that is the source. */
 export interface InboundText {
@@ -27,6 +32,11 @@ export interface Inbound {
   readonly duplicate: boolean
   /** It was answered, or given up. A duplicate without an answer waits for one. */
   readonly settled: boolean
+  /**
+   * A turn is under way in the session, here or in another process: `begin` says when it is this
+   * message's turn. When neither this nor `settled` is true, the turn is the caller's from now on.
+   */
+  readonly queued: boolean
 }
 
 /** @throws {InvalidInputError} when the text is no text or the id is missing. */
@@ -34,21 +44,21 @@ export async function takeInbound(
   store: Store,
   chat: Chat,
   message: InboundText,
+  recorder: Recorder,
 ): Promise<Inbound> {
   const { text } = message
   if (typeof text !== 'string') throw new InvalidInputError('text', 'must be a string')
-  const id = idText('id', message.id)
-  if (id === undefined) throw new InvalidInputError('id', 'must not be empty')
+  const key = messageKey(chat.parts, 'id', message.id)
   const sender = optionalText('sender', message.sender) ?? chat.source.userName
   const content = attributedText(chat, text, sender)
   const replyTo = idText('replyTo', message.replyTo) ?? null
-  const sentAt = secondsOf(message.at)
-  const key = claimKey(chat.parts, id)
+  const sentAt = message.at === undefined ? null : secondsOf('at', message.at)
 
   return store.transaction(async (tx) => {
     const claim = await findClaim(tx.db, key)
-    if (claim) return repeated(tx, chat, claim)
-    const lane = await settleLane(tx, chat)
+    if (claim) return repeated(tx, chat, claim, recorder)
+    const lane = await enterLane(tx, chat)
+    await touchRoute(tx.db, lane.routeId)
     const messageId = await tx.messages.append(lane.sessionId, { role: 'user', content })
     await addClaim(tx.db, key, {
       routeId: lane.routeId,
@@ -58,22 +68,31 @@ export async function takeInbound(
       replyTo,
       sentAt,
     })
-    return { lane, messageId, duplicate: false, settled: false }
+    const queued = !(await begins(tx, lane, messageId, recorder))
+    return { lane, messageId, duplicate: false, settled: false, queued }
   })
 }
 
 /** The lane of the session that holds the message, even if the chat has moved on since. */
-async function repeated(tx: StoreTransaction, chat: Chat, claim: Claim): Promise<Inbound> {
-  const { messageId, sessionId, settled } = claim
+async function repeated(
+  tx: StoreTransaction,
+  chat: Chat,
+  claim: Claim,
+  recorder: Recorder,
+): Promise<Inbound> {
+  const { messageId, sessionId } = claim
   const current = await settleLane(tx, chat)
-  if (sessionId === undefined) return { lane: current, messageId, duplicate: true, settled: true }
-  const lane = toLane(chat, current.routeId, sessionId)
-  return { lane, messageId, duplicate: true, settled }
+  const lane = sessionId === undefined ? current : toLane(chat, current.routeId, sessionId)
+  const settled = claim.settled || sessionId === undefined
+  const queued = !settled && !(await begins(tx, lane, messageId, recorder))
+  return { lane, messageId, duplicate: true, settled, queued }
 }
 
-function secondsOf(at: number | Date | undefined): number | null {
-  if (at === undefined) return null
-  const seconds = at instanceof Date ? at.getTime() / 1000 : at
-  if (Number.isFinite(seconds)) return seconds
-  throw new InvalidInputError('at', 'must be a date or seconds since the epoch')
+function begins(
+  tx: StoreTransaction,
+  { sessionId }: Lane,
+  messageId: number,
+  { gatewayId, leaseSeconds }: Recorder,
+): Promise<boolean> {
+  return takeLease(tx.db, turnLease(gatewayId, sessionId, messageId), leaseSeconds)
 }

@@ -1,45 +1,125 @@
+import { InvalidInputError } from '../errors.ts'
+import { requireText } from '../repositories/input.ts'
 import type { NewMessage } from '../repositories/message-row.ts'
 import type { Usage } from '../repositories/session-usage.ts'
-import type { Store } from '../store.ts'
+import type { Store, StoreTransaction } from '../store.ts'
+import type { Chat } from './chat.ts'
+import type { ChatId } from './chat-source.ts'
 import { findSettlement, settleClaim } from './claims.ts'
 import type { Lane } from './lane.ts'
+import { releaseLease, replyLease, takeLease, turnLease } from './leases.ts'
+import { addOutbound, idTexts } from './outbound.ts'
+import { addReplies, type Reply } from './outbox-rows.ts'
+import { addTurnRecord, findAnswer, findOperation } from './turn-records.ts'
+import { addTurnUsage } from './turn-usage.ts'
+
+export interface TurnMessage extends NewMessage {
+  /** What the platform calls it, when it was sent before it is stored. */
+  platformMessageIds?: readonly ChatId[]
+}
 
 export interface Turn {
   /** The assistant's and the tools' messages, in order; the last is the answer. */
-  readonly messages: readonly NewMessage[]
+  readonly messages: readonly TurnMessage[]
   /** What the model reported. `apiCallCount` is 1 unless it is given. */
   readonly usage?: Usage | undefined
   readonly model?: string | null | undefined
   /** The `messageId` of the message that is answered. Each is answered once. */
   readonly answers?: number | undefined
+  /** Of the conversation: the same turn recorded again is known by it, where nothing is answered, too. */
+  readonly operationId?: string | undefined
+  /** What is to be said in the chat now, each text one message of the platform, in order. */
+  readonly replies?: readonly string[] | undefined
 }
 
 export interface RecordedTurn {
   readonly messageIds: readonly number[]
-  /** The message had been answered before, or given up: nothing was stored now. */
+  /** It had been recorded before, or the message answered or given up: nothing was stored now. */
   readonly duplicate: boolean
+  /** To be sent by the caller, through `outbox.send`; none when it is a duplicate. */
+  readonly replies: readonly Reply[]
 }
 
-export async function recordTurn(store: Store, lane: Lane, turn: Turn): Promise<RecordedTurn> {
-  const { messages, usage, model, answers } = turn
+/** Who records it: the one whose leases end or begin with it. */
+export interface Recorder {
+  readonly gatewayId: string
+  readonly leaseSeconds: number
+}
+
+/** @throws {SessionNotFoundError} when Hermes deleted the session meanwhile. */
+export async function recordTurn(
+  store: Store,
+  lane: Lane,
+  chat: Chat,
+  turn: Turn,
+  recorder: Recorder,
+): Promise<RecordedTurn> {
+  const { messages, answers = null } = turn
+  const operationId = optionalId(turn.operationId)
+  const texts = replyTexts(turn)
+  const platformIds = messages.map(({ platformMessageIds = [] }, index) =>
+    idTexts(`messages[${index}].platformMessageIds`, platformMessageIds),
+  )
+
   return store.transaction(async (tx) => {
-    if (answers !== undefined) {
-      const earlier = await findSettlement(tx.db, answers)
-      if (earlier?.settled) {
-        return { messageIds: earlier.answerId === null ? [] : [earlier.answerId], duplicate: true }
-      }
-    }
+    const earlier = await findEarlier(tx, lane, operationId, answers)
+    if (earlier) return { messageIds: earlier, duplicate: true, replies: [] }
     // Hermes may have compressed the session while the model was thinking.
     const sessionId = await tx.lineage.tip(lane.sessionId)
     const messageIds = await tx.messages.appendMany(sessionId, messages)
-    if (usage || model) {
-      await tx.sessions.addUsage(sessionId, {
-        apiCallCount: 1,
-        ...usage,
-        ...(model && { model }),
-      })
+    for (const [index, ids] of platformIds.entries()) {
+      await addOutbound(tx.db, chat.parts, messageIds[index]!, ids)
     }
-    if (answers !== undefined) await settleClaim(tx.db, answers, messageIds.at(-1) ?? null)
-    return { messageIds, duplicate: false }
+    await countUsage(tx, sessionId, lane, chat, turn)
+    const { routeId } = lane
+    const record = { routeId, sessionId, operationId, answers, messageIds }
+    const turnId = await addTurnRecord(tx.db, record)
+    if (answers !== null) {
+      await settleClaim(tx.db, answers, messageIds.at(-1) ?? null)
+      await releaseLease(tx.db, turnLease(recorder.gatewayId, lane.sessionId, answers))
+    }
+    if (texts.length === 0) return { messageIds, duplicate: false, replies: [] }
+    await takeLease(tx.db, replyLease(recorder.gatewayId, turnId), recorder.leaseSeconds)
+    const of = { turnId, sessionId, messageId: messageIds.at(-1)!, source: lane.source }
+    return { messageIds, duplicate: false, replies: await addReplies(tx.db, of, texts) }
   })
+}
+
+/** The messages of the same turn, when it was recorded before; none when the message was given up. */
+async function findEarlier(
+  { db }: StoreTransaction,
+  { routeId }: Lane,
+  operationId: string | null,
+  answers: number | null,
+): Promise<number[] | undefined> {
+  const same = operationId === null ? undefined : await findOperation(db, routeId, operationId)
+  if (same || answers === null) return same
+  const claim = await findSettlement(db, answers)
+  return claim?.settled ? findAnswer(db, answers) : undefined
+}
+
+/** For the session, as Hermes counts, and for the person who asked. */
+async function countUsage(
+  tx: StoreTransaction,
+  sessionId: string,
+  { routeId }: Lane,
+  chat: Chat,
+  { usage, model, answers }: Turn,
+): Promise<void> {
+  const counted = { apiCallCount: usage || model ? 1 : 0, ...usage, ...(model && { model }) }
+  if (usage || model) await tx.sessions.addUsage(sessionId, counted)
+  const claim = answers === undefined ? undefined : await findSettlement(tx.db, answers)
+  const personId = claim ? (claim.senderId ?? '') : chat.personId
+  await addTurnUsage(tx.db, { routeId, personId }, counted)
+}
+
+function replyTexts({ replies = [], messages }: Turn): string[] {
+  if (replies.length > 0 && messages.length === 0) {
+    throw new InvalidInputError('replies', 'must belong to a message of the turn')
+  }
+  return replies.map((text, index) => requireText(`replies[${index}]`, text))
+}
+
+function optionalId(operationId: string | undefined): string | null {
+  return operationId === undefined ? null : requireText('operationId', operationId)
 }

@@ -39,13 +39,13 @@ export async function up(db: Kysely<unknown>): Promise<void> {
   ) WITHOUT ROWID`.execute(db)
 
   // Replies from before they are sent until the platform has confirmed them; then `text` is emptied, for
-  // the session has it. CASCADE: a reply of a session that Hermes deleted is not sent any more.
-  // `maybe_sent`: an attempt was begun and its outcome is not known.
+  // the session has it. The parts of one answer are rows of their own. CASCADE: a reply of a session that
+  // Hermes deleted is not sent any more. `maybe_sent` counts the attempts whose outcome is not known.
   await sql`create table if not exists store_outbox (
     id INTEGER PRIMARY KEY,
-    route_id INTEGER NOT NULL REFERENCES store_chat_routes(id) ON DELETE CASCADE,
+    turn_id INTEGER NOT NULL REFERENCES store_turns(id) ON DELETE CASCADE,
     session_id TEXT NOT NULL REFERENCES sessions(id) ON DELETE CASCADE,
-    message_id INTEGER,
+    message_id INTEGER NOT NULL,
     source TEXT NOT NULL,
     text TEXT NOT NULL,
     nonce TEXT NOT NULL,
@@ -56,7 +56,9 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     done_at REAL
   )`.execute(db)
   await sql`create index if not exists store_outbox_open
-    on store_outbox(created_at) where done_at is null`.execute(db)
+    on store_outbox(id) where done_at is null`.execute(db)
+  await sql`create index if not exists store_outbox_turn
+    on store_outbox(turn_id)`.execute(db)
   await sql`create index if not exists store_outbox_session
     on store_outbox(session_id)`.execute(db)
 
@@ -74,12 +76,11 @@ export async function up(db: Kysely<unknown>): Promise<void> {
   await sql`create index if not exists store_outbound_message
     on store_outbound(message_id)`.execute(db)
 
-  // Who is at work on what, until when: one turn at a time in a session, one sender at a time for a reply.
-  // A holder that died is recognised by `expires_at`.
+  // Who is at work on what, until when: one turn at a time in a session, one sender at a time for the
+  // replies of a turn. A holder that died is recognised by `expires_at`.
   await sql`create table if not exists store_leases (
     name TEXT PRIMARY KEY,
     holder TEXT NOT NULL,
-    message_id INTEGER,
     renewed_at REAL NOT NULL,
     expires_at REAL NOT NULL
   ) WITHOUT ROWID`.execute(db)

@@ -1,0 +1,24 @@
+import type { ExportedSession } from '../repositories/export-repository.ts'
+import type { Store } from '../store.ts'
+import type { Chat } from './chat.ts'
+import { sessionIdsInScope, type Scope } from './scope.ts'
+
+/**
+ * The sessions in scope with their messages, in the order they were begun for `lane` and `user`. Each is
+ * read when it is asked for; one deleted meanwhile is left out.
+ */
+export async function* exportSessions(
+  store: Store,
+  chat: Chat,
+  scope: Scope,
+): AsyncGenerator<ExportedSession> {
+  const sessionIds = await sessionIdsInScope(store.db, chat, scope)
+  if (sessionIds === undefined) {
+    yield* store.exports.all()
+    return
+  }
+  for (const id of sessionIds) {
+    const session = await store.exports.session(id)
+    if (session) yield session
+  }
+}

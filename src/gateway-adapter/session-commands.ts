@@ -1,0 +1,95 @@
+import { InvalidInputError, TitleConflictError, TitleTakenError } from '../errors.ts'
+import type { Store, StoreTransaction } from '../store.ts'
+import type { Chat } from './chat.ts'
+import { idText } from './chat-source.ts'
+import { claimKey, takeCommand, type Verb } from './claims.ts'
+import { beginSession, leaveSession, settleLane, toLane, type Lane } from './lane.ts'
+import { pointRoute } from './routes.ts'
+import type { Scope } from './scope.ts'
+import { findSession } from './session-lookup.ts'
+
+export interface Switched {
+  readonly lane: Lane
+  readonly title: string | null
+  readonly messageCount: number
+  /** The command message was carried out before; this time nothing was changed. */
+  readonly duplicate: boolean
+}
+
+export function resetSession(
+  store: Store,
+  chat: Chat,
+  title: string | undefined,
+): Promise<Switched> {
+  return store.transaction(async (tx) => {
+    const current = await settleLane(tx, chat)
+    if (!(await takesCommand(tx, chat, 'reset'))) return switched(tx, current, true)
+    await leaveSession(tx, current, 'session_reset')
+    const lane = await beginSession(tx, chat, current.routeId)
+    if (title !== undefined) await setTitle(tx, lane.sessionId, title)
+    return switched(tx, lane, false)
+  })
+}
+
+export function renameSession(store: Store, chat: Chat, title: string): Promise<string | null> {
+  return store.transaction(async (tx) => {
+    const { sessionId } = await settleLane(tx, chat)
+    if (await takesCommand(tx, chat, 'title')) await setTitle(tx, sessionId, title)
+    return (await tx.sessions.get(sessionId)).title
+  })
+}
+
+export function resumeSession(
+  store: Store,
+  chat: Chat,
+  scope: Scope,
+  wanted: string,
+): Promise<Switched | undefined> {
+  return store.transaction(async (tx) => {
+    const found = await findSession(tx.db, chat, scope, wanted)
+    if (found === undefined) return undefined
+    const current = await settleLane(tx, chat)
+    if (!(await takesCommand(tx, chat, 'resume'))) return switched(tx, current, true)
+    const target = await tx.lineage.tip(found)
+    if (target !== current.sessionId) {
+      await leaveSession(tx, current, 'session_switch')
+      await tx.sessions.reopen(target)
+      await pointRoute(tx.db, current.routeId, target)
+    }
+    return switched(tx, toLane(chat, current.routeId, target), false)
+  })
+}
+
+/** False when the platform delivers the command once more. A source without a message id is always new. */
+export async function takesCommand(
+  { db }: StoreTransaction,
+  { source, parts }: Chat,
+  verb: Verb,
+): Promise<boolean> {
+  const id = idText('source.messageId', source.messageId)
+  return id === undefined || takeCommand(db, claimKey(parts, id), verb)
+}
+
+/** Who holds a title that is taken is nobody's business. */
+export async function setTitle(
+  tx: StoreTransaction,
+  sessionId: string,
+  title: string,
+): Promise<void> {
+  if (title.trim() === '') throw new InvalidInputError('title', 'must not be blank')
+  try {
+    await tx.titles.set(sessionId, title)
+  } catch (error) {
+    if (error instanceof TitleConflictError) throw new TitleTakenError(error.title)
+    throw error
+  }
+}
+
+export async function switched(
+  tx: StoreTransaction,
+  lane: Lane,
+  duplicate: boolean,
+): Promise<Switched> {
+  const { title, messageCount } = await tx.sessions.get(lane.sessionId)
+  return { lane, title, messageCount: messageCount ?? 0, duplicate }
+}

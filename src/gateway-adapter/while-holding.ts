@@ -1,0 +1,58 @@
+import { DatabaseBusyError, LeaseLostError } from '../errors.ts'
+import type { Store } from '../store.ts'
+import { isHolding, releaseLease, renewLease, type Lease } from './leases.ts'
+
+/**
+ * Does a piece of work whose lease was taken, renews the lease in the meantime, and gives it back at the
+ * end unless the work has. The signal aborts when somebody else has taken the work over, which happens
+ * to a process that stood still for longer than the lease; `work` may go on, but in vain.
+ */
+export async function whileHolding<T>(
+  store: Store,
+  lease: Lease,
+  seconds: number,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const lost = new AbortController()
+  let renewal: Promise<void> = Promise.resolve()
+  const timer = setInterval(
+    () => {
+      renewal = renewal.then(renew)
+    },
+    (seconds * 1000) / 3,
+  )
+  // A bot that has nothing else to do may end.
+  timer.unref()
+
+  async function renew(): Promise<void> {
+    try {
+      const outcome = await store.transaction(({ db }) => renewLease(db, lease, seconds))
+      if (outcome === 'renewed') return
+      if (outcome === 'lost') lost.abort(new LeaseLostError(lease.name))
+      clearInterval(timer)
+    } catch (error) {
+      // The next renewal may still come in time.
+      if (error instanceof DatabaseBusyError) return
+      lost.abort(error)
+      clearInterval(timer)
+    }
+  }
+
+  try {
+    return await work(lost.signal)
+  } finally {
+    clearInterval(timer)
+    await renewal
+    await giveBack(store, lease)
+  }
+}
+
+async function giveBack(store: Store, lease: Lease): Promise<void> {
+  try {
+    if (!(await isHolding(store.db, lease))) return
+    await store.transaction(({ db }) => releaseLease(db, lease))
+  } catch (error) {
+    // It ends by itself soon, and what the work came to matters more.
+    if (!(error instanceof DatabaseBusyError)) throw error
+  }
+}

@@ -29,17 +29,15 @@ export async function findHome(db: Kysely<Database>, chat: ChatAddress): Promise
   return alias?.home_id ?? chat.chatId
 }
 
-/** Where the chat can be reached now: the last id it got. */
-export async function findCurrentChatId(db: Kysely<Database>, chat: ChatAddress): Promise<string> {
-  const home = await findHome(db, chat)
-  const newest = await db
-    .selectFrom('store_chat_aliases')
-    .select('chat_id')
-    .where('platform', '=', chat.platform)
-    .where('account', '=', chat.account)
-    .where('home_id', '=', home)
-    .orderBy('migrated_at', 'desc')
-    .limit(1)
-    .executeTakeFirst()
-  return newest?.chat_id ?? home
+/** Where a chat is reached now, by the id its routes are kept under: the last it got; null when it never moved. */
+export function newestChatId(
+  platform: string,
+  account: string,
+  homeId: RawBuilder<string>,
+): RawBuilder<string | null> {
+  return sql<string | null>`(
+    select newest.chat_id from store_chat_aliases as newest
+    where newest.platform = ${platform} and newest.account = ${account}
+      and newest.home_id = ${homeId}
+    order by newest.migrated_at desc limit 1)`
 }

@@ -9,23 +9,25 @@ import type { Store } from '../store.ts'
 import { Archive } from './archive.ts'
 import { beginTurn, giveUpTurn, type Begin } from './begin-turn.ts'
 import { branchSession } from './branch.ts'
-import { chatOf, type Chat } from './chat.ts'
+import { chatOf, type Chat, type ChatOptions } from './chat.ts'
 import type { ChatId, ChatSourceInput } from './chat-source.ts'
 import { messageKey } from './claims.ts'
 import { deleteMessages } from './deletes.ts'
+import { currentLane, resolveLane } from './enter-lane.ts'
 import { readHistory, type HistoryOptions } from './history.ts'
-import { openLane, settleLane, type Lane } from './lane.ts'
+import type { Lane } from './lane.ts'
 import { turnLease } from './leases.ts'
 import { editMessage, type Edited } from './message-edits.ts'
 import { Outbox } from './outbox.ts'
+import { migrateChat, type ChatMigration } from './migrate-chat.ts'
 import { listPending, type PendingOptions, type PendingTurn } from './pending.ts'
 import type { PlatformChat } from './platform-messages.ts'
-import { findRoute } from './routes.ts'
 import { sessionIdsInScope, type Scope } from './scope.ts'
 import { exportSessions } from './scoped-export.ts'
 import { secondsOf } from './seconds-of.ts'
 import { renameSession, resetSession, resumeSession, type Switched } from './session-commands.ts'
-import { sessionKey, type SessionKeyOptions } from './session-key.ts'
+import { checkResets } from './reset-options.ts'
+import { sessionKey } from './session-key.ts'
 import { listSessions, type SessionEntry } from './session-lookup.ts'
 import { takeInbound, type Inbound, type InboundText } from './take-inbound.ts'
 import { recordTurn, type RecordedTurn, type Recorder, type Turn } from './turn.ts'
@@ -35,7 +37,7 @@ import { readUsage, type SessionUsage } from './usage.ts'
 import { whileHolding } from './while-holding.ts'
 
 /** Who shares a session; `gateways.md` §2.1 of Hermes' own gateway in the defaults. */
-export interface GatewayOptions extends SessionKeyOptions {
+export interface GatewayOptions extends ChatOptions {
   /**
    * After how long without a sign of life a process that works on a turn counts as dead, and another may
    * take the turn over. Default 10; `working` renews three times as often.
@@ -54,7 +56,7 @@ export class Gateway {
   readonly store: Store
   readonly outbox: Outbox
   readonly archive: Archive
-  readonly #keys: SessionKeyOptions
+  readonly #keys: ChatOptions
   readonly #recorder: Recorder
 
   /** @throws {InvalidInputError} */
@@ -63,6 +65,7 @@ export class Gateway {
       throw new InvalidInputError('leaseSeconds', 'must be a number above 0')
     }
     this.store = store
+    checkResets(keys.resets)
     this.#keys = keys
     this.#recorder = { gatewayId: randomUUID(), leaseSeconds }
     this.outbox = new Outbox(store, this.#recorder.gatewayId, leaseSeconds)
@@ -74,11 +77,9 @@ export class Gateway {
     return sessionKey(source, this.#keys)
   }
 
-  /** The session the chat is in; it gets one if it has none that goes on. */
-  async resolve(source: ChatSourceInput): Promise<Lane> {
-    const chat = this.#chat(source)
-    const open = openLane(chat, await findRoute(this.store.db, chat.parts))
-    return open ?? this.store.transaction((tx) => settleLane(tx, chat))
+  /** The session for a new message of the chat. `reset` in it: the chat has just left one that was due. */
+  resolve(source: ChatSourceInput): Promise<Lane> {
+    return resolveLane(this.store, this.#chat(source))
   }
 
   /**
@@ -123,9 +124,7 @@ export class Gateway {
     return giveUpTurn(this.store, messageId, this.#recorder)
   }
 
-  /**
-   * What a crash left unanswered, oldest first, and what is being answered now: `begin` tells.
-   */
+  /** What a crash left unanswered, oldest first, and what is being answered now: `begin` tells. */
   pendingTurns(options: PendingOptions): Promise<PendingTurn[]> {
     return listPending(this.store.db, options, this.#keys)
   }
@@ -168,7 +167,7 @@ export class Gateway {
    */
   async title(source: ChatSourceInput, text?: string): Promise<string | null> {
     if (text !== undefined) return renameSession(this.store, this.#chat(source), text)
-    const { sessionId } = await this.resolve(source)
+    const { sessionId } = await currentLane(this.store, this.#chat(source))
     return (await this.store.sessions.get(sessionId)).title
   }
 
@@ -201,6 +200,11 @@ export class Gateway {
     return undoTurns(this.store, this.#chat(source), n)
   }
 
+  /** Both ids lead to the same conversations from now on, threads and members' own sessions included. */
+  migrateChat(migration: ChatMigration): Promise<void> {
+    return migrateChat(this.store, migration)
+  }
+
   /** The sessions in scope, the last used first. */
   sessions(
     source: ChatSourceInput,
@@ -230,7 +234,7 @@ export class Gateway {
 
   /** What the chat's session has used so far. */
   async usage(source: ChatSourceInput): Promise<SessionUsage> {
-    const { sessionId } = await this.resolve(source)
+    const { sessionId } = await currentLane(this.store, this.#chat(source))
     return readUsage(await this.store.sessions.get(sessionId))
   }
 

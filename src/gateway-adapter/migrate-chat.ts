@@ -1,12 +1,12 @@
 import { sql, type Transaction } from 'kysely'
 
-import { nowSeconds } from '../schema/clock.ts'
-import type { Database } from '../schema/database.ts'
-import type { StoreTransaction } from '../store.ts'
-import { findHome, type ChatAddress } from './chat-aliases.ts'
-import { idText, type ChatId } from './chat-source.ts'
 import { InvalidInputError } from '../errors.ts'
 import { requireText } from '../repositories/input.ts'
+import { nowSeconds } from '../schema/clock.ts'
+import type { Database } from '../schema/database.ts'
+import type { Store, StoreTransaction } from '../store.ts'
+import { findHome, type ChatAddress } from './chat-aliases.ts'
+import { idText, type ChatId } from './chat-source.ts'
 import { isRoutedElsewhere, linkSessions } from './routes.ts'
 
 /** A chat that goes on under another id, as an `InboundMigration` tells. */
@@ -18,36 +18,31 @@ export interface ChatMigration {
   readonly toChatId: ChatId
 }
 
-/** @throws {InvalidInputError} when an id is missing or has lost digits. */
-export function checkedMigration(migration: ChatMigration): {
-  from: ChatAddress
-  to: ChatAddress
-} {
-  const platform = requireText('platform', migration.platform)
-  const account = idText('account', migration.account) ?? ''
-  const [from, to] = (['fromChatId', 'toChatId'] as const).map((field) => {
-    const chatId = idText(field, migration[field])
-    if (chatId === undefined) throw new InvalidInputError(field, 'must not be empty')
-    return { platform, account, chatId }
-  }) as [ChatAddress, ChatAddress]
-  return { from, to }
-}
-
 /**
  * From now on both ids lead to the same conversations. Those of the old chat go on; one that had begun
  * under the new id before this was known is ended where the old chat has its like, and can be resumed.
+ * @throws {InvalidInputError} when an id is missing or has lost digits.
  */
-export async function migrateChat(
-  tx: StoreTransaction,
-  from: ChatAddress,
-  to: ChatAddress,
-): Promise<void> {
-  const home = { ...from, chatId: await findHome(tx.db, from) }
-  const other = { ...to, chatId: await findHome(tx.db, to) }
-  if (home.chatId === other.chatId) return
-  await addAlias(tx.db, other, home.chatId)
-  await bringHome(tx, other, home.chatId)
-  await readdress(tx.db, from, to.chatId)
+export async function migrateChat(store: Store, migration: ChatMigration): Promise<void> {
+  const from = addressOf(migration, 'fromChatId')
+  const to = addressOf(migration, 'toChatId')
+  await store.transaction(async (tx) => {
+    const home = await findHome(tx.db, from)
+    const other = { ...to, chatId: await findHome(tx.db, to) }
+    // The platform tells it in both chats, and may tell it again.
+    if (home === other.chatId) return
+    await addAlias(tx.db, other, home)
+    await bringHome(tx, other, home)
+    await readdress(tx.db, from, to.chatId)
+  })
+}
+
+function addressOf(migration: ChatMigration, field: 'fromChatId' | 'toChatId'): ChatAddress {
+  const platform = requireText('platform', migration.platform)
+  const account = idText('account', migration.account) ?? ''
+  const chatId = idText(field, migration[field])
+  if (chatId === undefined) throw new InvalidInputError(field, 'must not be empty')
+  return { platform, account, chatId }
 }
 
 async function addAlias(

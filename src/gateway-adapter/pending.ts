@@ -1,7 +1,8 @@
-import type { Kysely } from 'kysely'
+import { sql, type Kysely } from 'kysely'
 
 import type { Database } from '../schema/database.ts'
 import { chatOf, type ChatOptions } from './chat.ts'
+import { newestChatId } from './chat-aliases.ts'
 import type { Lane } from './lane.ts'
 import { toLane } from './lane.ts'
 
@@ -42,6 +43,7 @@ export async function listPending(
       'route.user_id',
       'messages.session_id',
     ])
+    .select(newestChatId(platform, account, sql.ref('route.chat_id')).as('moved_to'))
     .where('claim.settled_at', 'is', null)
     .where('claim.platform', '=', platform)
     .where('claim.account', '=', account)
@@ -49,16 +51,18 @@ export async function listPending(
     .orderBy('claim.message_id')
     .execute()
   return rows.map((row) => {
+    const chatId = row.moved_to ?? row.chat_id
     const chat = chatOf(
       {
         platform,
         account,
         chatType: row.chat_type,
-        chatId: row.chat_id,
+        chatId,
         threadId: row.thread_id,
         userId: row.user_id === '' ? row.sender_id : row.user_id,
         userName: row.sender_name,
-        messageId: row.platform_message_id,
+        // In the chat it moved to that id is another message's.
+        messageId: chatId === row.chat_id ? row.platform_message_id : undefined,
       },
       options,
     )

@@ -30,7 +30,11 @@ const NONE: ResetPolicy = { mode: 'none' }
 const SILENT_PLATFORMS: readonly string[] = ['api_server', 'webhook']
 
 /** @throws {InvalidInputError} for a policy that cannot be. */
-export function checkResets({ default: byDefault, byChatType, byPlatform }: ResetOptions): void {
+export function checkResets({
+  default: byDefault,
+  byChatType,
+  byPlatform,
+}: ResetOptions = {}): void {
   if (byDefault) checkPolicy('resets.default', byDefault)
   for (const [field, policies] of Object.entries({ byChatType, byPlatform })) {
     for (const [name, policy] of Object.entries(policies ?? {})) {

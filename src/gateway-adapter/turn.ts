@@ -10,6 +10,7 @@ import type { Lane } from './lane.ts'
 import { releaseLease, replyLease, takeLease, turnLease } from './leases.ts'
 import { addOutbound, idTexts } from './outbound.ts'
 import { addReplies, type Reply } from './outbox-rows.ts'
+import { touchRoute } from './routes.ts'
 import { addTurnRecord, findAnswer, findOperation } from './turn-records.ts'
 import { addTurnUsage } from './turn-usage.ts'
 
@@ -74,6 +75,7 @@ export async function recordTurn(
     const { routeId } = lane
     const record = { routeId, sessionId, operationId, answers, messageIds }
     const turnId = await addTurnRecord(tx.db, record)
+    await touchRoute(tx.db, routeId)
     if (answers !== null) {
       await settleClaim(tx.db, answers, messageIds.at(-1) ?? null)
       await releaseLease(tx.db, turnLease(recorder.gatewayId, lane.sessionId, answers))

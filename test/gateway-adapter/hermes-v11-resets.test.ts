@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { test } from 'node:test'
 
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 
 import { hermesV11, type HermesResetConfig } from '../../src/gateway-adapter/hermes-v11-resets.ts'
 import { evaluateReset } from '../../src/gateway-adapter/reset-policy.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 
 import { InvalidInputError } from '../../src/errors.ts'
 import {

@@ -15,16 +15,20 @@ import {
 import { commands, runCommand } from './commands.ts'
 import type { Conversations } from './conversation.ts'
 import { describe, log } from './log.ts'
+import type { BotSettings } from './settings.ts'
 import { splitText } from './split-text.ts'
-import type { Channel } from './telegram.ts'
 
 const MESSAGE_LENGTH = 2000
 
-/** Answers every message the bot can read; its commands are slash commands, too. */
+/**
+ * Answers every message the bot can read; its commands are slash commands, too. Resolves when `signal`
+ * aborts; rejects when Discord turns the bot away for good.
+ */
 export async function serveDiscord(
   conversations: Conversations,
-  { token, apiRoot }: { token: string; apiRoot?: string | undefined },
-): Promise<Channel> {
+  { token, apiRoot }: BotSettings,
+  signal: AbortSignal,
+): Promise<void> {
   const client = new Client({
     intents: [
       GatewayIntentBits.Guilds,
@@ -39,7 +43,8 @@ export async function serveDiscord(
     ...(apiRoot !== undefined && { rest: { api: apiRoot } }),
   })
   const say = (source: ChatSource, text: string) => sendText(client, source, text)
-  const failed = Promise.withResolvers<void>()
+  const ended = Promise.withResolvers<void>()
+  signal.addEventListener('abort', () => ended.resolve(), { once: true })
 
   client.on(Events.MessageCreate, (message) => {
     const inbound = discordInbound(message, { botId: client.user?.id })
@@ -51,22 +56,23 @@ export async function serveDiscord(
     void answerCommand(conversations, interaction)
   })
   client.on(Events.Error, (error) => log('discord', 'connection', error))
-  client.on(Events.Invalidated, () => failed.reject(new Error('Discord ended the session')))
+  client.on(Events.Invalidated, () => ended.reject(new Error('Discord ended the session')))
 
-  const ready = new Promise<Client<true>>((resolve) => {
-    client.once(Events.ClientReady, resolve)
-  })
-  await client.login(token)
-  const { user, application } = await ready
-  log('discord', `serving ${user.tag}`)
-  await registerCommands(application)
-  await conversations.catchUp({ platform: 'discord', account: user.id }, say)
-  return {
-    done: failed.promise,
-    async stop() {
-      await client.destroy()
-      failed.resolve()
-    },
+  const start = async (): Promise<void> => {
+    const ready = new Promise<Client<true>>((resolve) => {
+      client.once(Events.ClientReady, resolve)
+    })
+    log('discord', 'connecting')
+    await client.login(token)
+    const { user, application } = await ready
+    log('discord', `serving ${user.tag}`)
+    await registerCommands(application)
+    await conversations.catchUp({ platform: 'discord', account: user.id }, say)
+  }
+  try {
+    await Promise.race([ended.promise, start().then(() => ended.promise)])
+  } finally {
+    await client.destroy()
   }
 }
 

@@ -1,13 +1,19 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+
 import { openStore, StoreError, type MigrationEvent, type Store } from '../../src/index.ts'
 import { openGateway } from '../../src/gateway-adapter/index.ts'
 import { Conversations } from './conversation.ts'
 import { describe, log } from './log.ts'
 import { demoResponder, modelResponder, type Responder } from './responder.ts'
 import { HELP, readSettings, type Settings } from './settings.ts'
-import type { Channel } from './telegram.ts'
 import { serveTerminal } from './terminal.ts'
 
+/** How long a platform that does not answer may keep a stopped gateway waiting. */
+const GRACE_MS = 5000
+
 process.exitCode = await main()
+// A bot library may still be trying to reach its platform.
+setTimeout(() => process.exit(), GRACE_MS).unref()
 
 async function main(): Promise<number> {
   let settings: Settings
@@ -32,41 +38,54 @@ async function main(): Promise<number> {
 }
 
 async function serve(store: Store, settings: Settings): Promise<number> {
-  const gateway = await openGateway(store)
-  const responder = settings.model ? modelResponder(settings.model) : demoResponder
-  const conversations = new Conversations(gateway, responder)
-  await greet(store, responder)
-
   const stop = new AbortController()
   const stopped = new Promise<void>((resolve) => {
     stop.signal.addEventListener('abort', () => resolve(), { once: true })
   })
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => stop.abort())
-
-  const channels: Channel[] = []
+  // Whoever read our output has gone: nobody can chat here any more, but bots can go on.
+  process.stdout.on('error', (error) => {
+    log('gateway', 'output', error)
+    if (!settings.telegram && !settings.discord) stop.abort()
+  })
+  const gateway = await openGateway(store)
+  const responder = settings.model ? modelResponder(settings.model) : demoResponder
+  const conversations = new Conversations(gateway, responder)
+  await greet(store, responder)
+  const serving = serveChannels(conversations, settings, stop.signal)
   try {
-    // The bot libraries are loaded when they are needed: a terminal chat starts in a fifth of the time.
-    if (settings.telegram) {
-      const { serveTelegram } = await import('./telegram.ts')
-      channels.push(await serveTelegram(conversations, settings.telegram))
-    }
-    if (settings.discord) {
-      const { serveDiscord } = await import('./discord.ts')
-      channels.push(await serveDiscord(conversations, settings.discord))
-    }
-    const ends = channels.map(({ done }) => done)
-    // With bots, the end of the input (a service has none) must not end the program.
-    if (channels.length === 0) ends.push(serveTerminal(conversations, stop.signal))
-    await Promise.race([stopped, Promise.all(ends)])
+    await Promise.race([stopped, Promise.all(serving)])
     return 0
   } catch (error) {
     log('gateway', 'stopped', error)
     return 1
   } finally {
     stop.abort()
-    await Promise.allSettled(channels.map((channel) => channel.stop()))
-    await conversations.stop()
+    const closing = Promise.allSettled([...serving, conversations.stop()])
+    await Promise.race([closing, sleep(GRACE_MS, undefined, { ref: false })])
   }
+}
+
+/** One promise a channel: it resolves at the channel's end and rejects when the channel fails for good. */
+function serveChannels(
+  conversations: Conversations,
+  { telegram, discord }: Settings,
+  signal: AbortSignal,
+): Promise<void>[] {
+  // The bot libraries are loaded when they are needed: a terminal chat starts in a fifth of the time.
+  const channels: Promise<void>[] = []
+  if (telegram) {
+    channels.push(
+      import('./telegram.ts').then((it) => it.serveTelegram(conversations, telegram, signal)),
+    )
+  }
+  if (discord) {
+    channels.push(
+      import('./discord.ts').then((it) => it.serveDiscord(conversations, discord, signal)),
+    )
+  }
+  // With bots, the end of the input (a service has none) must not end the program.
+  return channels.length > 0 ? channels : [serveTerminal(conversations, signal)]
 }
 
 async function greet(store: Store, responder: Responder): Promise<void> {

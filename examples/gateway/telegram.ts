@@ -5,26 +5,27 @@ import { Bot, GrammyError } from 'grammy'
 import { telegramInbound, type ChatSource } from '../../src/gateway-adapter/index.ts'
 import type { Conversations } from './conversation.ts'
 import { log } from './log.ts'
+import type { BotSettings } from './settings.ts'
 import { splitText } from './split-text.ts'
-
-export interface Channel {
-  /** Rejects when the channel fails for good. */
-  readonly done: Promise<void>
-  stop(): Promise<void>
-}
 
 const MESSAGE_LENGTH = 4096
 /** Replies to a forum's General topic must not name its id. */
 const GENERAL_TOPIC = '1'
 const FLOOD_PATIENCE_S = 60
 
-/** Long polling: an update is acknowledged once its message is stored, so a crash loses none. */
+/**
+ * Long polling: an update is acknowledged once its message is stored, so a crash loses none. Resolves
+ * when `signal` aborts; rejects when Telegram turns the bot away for good.
+ */
 export async function serveTelegram(
   conversations: Conversations,
-  { token, apiRoot }: { token: string; apiRoot?: string | undefined },
-): Promise<Channel> {
+  { token, apiRoot }: BotSettings,
+  signal: AbortSignal,
+): Promise<void> {
   const bot = new Bot(token, apiRoot === undefined ? {} : { client: { apiRoot } })
-  await bot.init()
+  log('telegram', 'connecting')
+  // Tried again for as long as Telegram cannot be reached. grammY's signal is typed by a polyfill.
+  await bot.init(signal as Parameters<Bot['init']>[0])
   const { id: botId, username } = bot.botInfo
   const say = (source: ChatSource, text: string) => sendText(bot, source, text)
 
@@ -37,11 +38,14 @@ export async function serveTelegram(
   bot.catch(({ error, ctx }) => log('telegram', `update ${ctx.update.update_id}`, error))
 
   await conversations.catchUp({ platform: 'telegram', account: String(botId) }, say)
-  const done = bot.start({
+  signal.throwIfAborted()
+  const stop = (): void =>
+    void bot.stop().catch((error: unknown) => log('telegram', 'last acknowledgement', error))
+  signal.addEventListener('abort', stop, { once: true })
+  await bot.start({
     allowed_updates: ['message', 'channel_post'],
     onStart: () => log('telegram', `serving @${username}`),
   })
-  return { done, stop: () => bot.stop() }
 }
 
 async function sendText(bot: Bot, source: ChatSource, text: string): Promise<void> {

@@ -5,6 +5,7 @@ import { test } from 'node:test'
 import { openStore } from '../../src/index.ts'
 import { startFakeBotApi, type BotApiCall, type FakeBotApi } from '../support/fake-bot-api.ts'
 import { startFakeChatCompletions } from '../support/fake-chat-completions.ts'
+import { startFakeDiscord } from '../support/fake-discord.ts'
 import {
   jsonLines,
   pythonWriter,
@@ -153,6 +154,36 @@ test('a refused token ends the program with the reason', async (t) => {
 
   assert.equal((await gateway.exited).code, 1)
   assert.match(gateway.stderr, /401: Unauthorized/)
+})
+
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  test(`${signal} ends a gateway that cannot reach Telegram yet`, async (t) => {
+    const file = path.join(tempFolder(t), 'state.db')
+    const env = { TELEGRAM_BOT_TOKEN: '1:x', TELEGRAM_API_ROOT: 'http://127.0.0.1:1' }
+    await using gateway = startGateway(file, { env })
+    await gateway.waitForOutput(/connecting/)
+
+    const exit = await gateway.kill(signal)
+
+    assert.deepEqual(exit, { code: 0, signal: null }, gateway.stderr)
+  })
+}
+
+test('Discord is served while Telegram cannot be reached', async (t) => {
+  const file = path.join(tempFolder(t), 'state.db')
+  await using discord = await startFakeDiscord()
+  const env = {
+    TELEGRAM_BOT_TOKEN: '1:x',
+    TELEGRAM_API_ROOT: 'http://127.0.0.1:1',
+    DISCORD_TOKEN: discord.token,
+    DISCORD_API_ROOT: discord.rest,
+  }
+  await using gateway = startGateway(file, { env })
+
+  await gateway.waitForOutput(/\[discord\] serving/)
+  const exit = await gateway.kill('SIGTERM')
+
+  assert.deepEqual(exit, { code: 0, signal: null }, gateway.stderr)
 })
 
 test('after kill -9 the conversation goes on: nothing lost, nothing doubled, the open question answered', async (t) => {

@@ -167,6 +167,20 @@ test('a session of an old Hermes file can be listed, searched, resumed and conti
   assert.equal((await store.sessions.get(id)).endedAt, null)
 })
 
+test('a reader of its output that goes away ends the chat cleanly, with what was said stored', async (t) => {
+  const file = path.join(tempFolder(t), 'state.db')
+  await using gateway = startGateway(file)
+  await gateway.waitForOutput('Commands')
+
+  gateway.stopReading()
+  gateway.write('hello')
+  const exit = await gateway.exited
+
+  assert.deepEqual(exit, { code: 0, signal: null }, gateway.stderr)
+  await using store = await openStore({ path: file })
+  assert.equal(await store.messages.count(), 2)
+})
+
 test('an unknown flag is told with the help and exit code 2', async (t) => {
   await using gateway = startGateway(path.join(tempFolder(t), 'x.db'), {
     args: ['--tea'],

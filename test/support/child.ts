@@ -115,6 +115,11 @@ export class RunningProcess {
     this.#child.stdin.end()
   }
 
+  /** Closes our end of its standard output, as `head` does when it has seen enough. */
+  stopReading(): void {
+    this.#child.stdout.destroy()
+  }
+
   kill(signal: NodeJS.Signals = 'SIGTERM'): Promise<Exit> {
     if (this.#exit === undefined) this.#child.kill(signal)
     return this.exited

@@ -31,7 +31,11 @@ export async function serveTelegram(
 
   bot.use(async ({ update }) => {
     const inbound = telegramInbound(update, { botId })
-    // Edits and moved chats change nothing here yet.
+    if (inbound.kind === 'migrated') {
+      const { gateway } = conversations
+      await gateway.migrateChat({ platform: 'telegram', account: botId, ...inbound })
+    }
+    // Edits change nothing here yet.
     if (inbound.kind !== 'message') return
     await conversations.take(inbound, say, username)
   })

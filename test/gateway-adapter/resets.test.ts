@@ -23,7 +23,7 @@ interface Given {
   store: Store
   gateway: Gateway
   /** Moves the clock, which stands at noon in UTC otherwise. */
-  forward(ms: number): void
+  forward: (ms: number) => void
 }
 
 async function gatewayWith(t: TestContext, resets: ResetOptions): Promise<Given> {

@@ -1,9 +1,15 @@
 import os from 'node:os'
 
+import { contention } from './contention.ts'
+import { listsSuite } from './lists.ts'
+import { memory } from './memory.ts'
+import { messages } from './messages.ts'
 import type { BenchRow, BenchSuite, SkippedRow } from './row.ts'
+import { searchSuite } from './search.ts'
+import { writes } from './writes.ts'
 
 /** In the order they are run. */
-const suites: readonly BenchSuite[] = []
+const suites: readonly BenchSuite[] = [writes, messages, listsSuite, searchSuite, contention, memory]
 
 const filter = process.argv[2] ?? ''
 const cpu = os.cpus()[0]?.model.trim() ?? 'unknown processor'
@@ -43,7 +49,7 @@ function figure(value: number): string {
 function line(...cells: readonly [string, string, string, string, string, string]): string {
   const [name, ours, against, ratio, goal, note] = cells
   return [
-    name.padEnd(48),
+    name.padEnd(60),
     ours.padStart(12),
     against.padStart(34),
     ratio.padStart(7),

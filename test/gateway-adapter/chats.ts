@@ -1,4 +1,5 @@
 import type { TestContext } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 
 import {
   openGateway,
@@ -53,4 +54,18 @@ export async function transcript(store: Store, sessionId: string): Promise<unkno
 
 export function isInvalid(field: string) {
   return (error: unknown) => error instanceof InvalidInputError && error.field === field
+}
+
+/** Longer than the lease of a gateway that was opened without options. */
+export const LEASE_MS = 11_000
+
+/** From now on it moves by `t.mock.timers.tick` only. */
+export function stopClock(t: TestContext, now: number = Date.now()): void {
+  t.mock.timers.enable({ apis: ['Date'], now })
+}
+
+/** Resolves when the only lease there is was renewed at the present time. */
+export async function renewed({ db }: Store): Promise<void> {
+  const read = () => db.selectFrom('store_leases').select('renewed_at').executeTakeFirstOrThrow()
+  while ((await read()).renewed_at < Date.now() / 1000) await sleep(5)
 }

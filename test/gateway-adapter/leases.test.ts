@@ -4,10 +4,8 @@ import { test } from 'node:test'
 
 import { LeaseLostError } from '../../src/errors.ts'
 import { openGateway } from '../../src/gateway-adapter/index.ts'
-import { ada, bob, gatewayOn, isInvalid } from './chats.ts'
+import { ada, bob, gatewayOn, isInvalid, LEASE_MS, renewed, stopClock } from './chats.ts'
 
-const LEASE_SECONDS = 0.05
-const leaseIsOver = () => sleep(80)
 const hello = { messages: [{ role: 'assistant', content: 'hello' }] }
 
 test('a message that comes while another is being answered is stored and queued, in every process', async (t) => {
@@ -42,12 +40,13 @@ test('a message delivered again while it is being answered is not begun again', 
 })
 
 test("a dead process's turn is taken over, and what it still says in the end counts for nothing", async (t) => {
-  const { store, gateway } = await gatewayOn(t, { leaseSeconds: LEASE_SECONDS })
+  const { store, gateway } = await gatewayOn(t)
+  stopClock(t)
   const dead = await gateway.inbound(ada, { text: 'one', id: 1 })
   const other = await openGateway(store)
 
   assert.equal(await other.begin(dead.lane, dead.messageId), 'queued')
-  await leaseIsOver()
+  t.mock.timers.tick(LEASE_MS)
   assert.equal(await other.begin(dead.lane, dead.messageId), 'begun')
   const turn = await other.turn(dead.lane, { ...hello, answers: dead.messageId })
   const late = await gateway.turn(dead.lane, { ...hello, answers: dead.messageId })
@@ -57,9 +56,10 @@ test("a dead process's turn is taken over, and what it still says in the end cou
 })
 
 test('a redelivery to a new process takes the turn of the dead one over', async (t) => {
-  const { store, gateway } = await gatewayOn(t, { leaseSeconds: LEASE_SECONDS })
+  const { store, gateway } = await gatewayOn(t)
+  stopClock(t)
   await gateway.inbound(ada, { text: 'one', id: 1 })
-  await leaseIsOver()
+  t.mock.timers.tick(LEASE_MS)
 
   const again = await (await openGateway(store)).inbound(ada, { text: 'one', id: 1 })
 
@@ -67,14 +67,18 @@ test('a redelivery to a new process takes the turn of the dead one over', async 
 })
 
 test('work that takes longer than its lease keeps it, and gives it back at the end', async (t) => {
-  const { store, gateway } = await gatewayOn(t, { leaseSeconds: LEASE_SECONDS })
+  const { store, gateway } = await gatewayOn(t, { leaseSeconds: 0.3 })
+  stopClock(t)
   const other = await openGateway(store)
   const one = await gateway.inbound(ada, { text: 'one', id: 1 })
   const two = await other.inbound(ada, { text: 'two', id: 2 })
   const begins: string[] = []
 
   await gateway.working(one.lane, one.messageId, async (signal) => {
-    await sleep(200)
+    for (let n = 0; n < 4; n += 1) {
+      t.mock.timers.tick(200)
+      await renewed(store)
+    }
     begins.push(await other.begin(two.lane, two.messageId))
     assert.equal(signal.aborted, false)
   })
@@ -96,10 +100,11 @@ test('work that fails gives its turn back', async (t) => {
 })
 
 test('work that lost its turn to another process is told', async (t) => {
-  const { store, gateway } = await gatewayOn(t, { leaseSeconds: LEASE_SECONDS })
+  const { store, gateway } = await gatewayOn(t, { leaseSeconds: 0.3 })
+  stopClock(t)
   const other = await openGateway(store)
   const { lane, messageId } = await gateway.inbound(ada, { text: 'one', id: 1 })
-  await leaseIsOver()
+  t.mock.timers.tick(LEASE_MS)
   await other.begin(lane, messageId)
 
   const reason = await gateway.working(lane, messageId, async (signal) => {
@@ -127,7 +132,7 @@ test('a clock that is set back by an hour stops nobody for an hour', async (t) =
   const one = await gateway.inbound(ada, { text: 'one', id: 1 })
   const two = await gateway.inbound(ada, { text: 'two', id: 2 })
 
-  t.mock.timers.enable({ apis: ['Date'], now: Date.now() - 3_600_000 })
+  stopClock(t, Date.now() - 3_600_000)
   const begun = await gateway.begin(two.lane, two.messageId)
   await gateway.turn(two.lane, { ...hello, answers: two.messageId })
   await gateway.turn(one.lane, { ...hello, answers: one.messageId })

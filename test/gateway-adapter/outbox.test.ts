@@ -1,15 +1,10 @@
 import assert from 'node:assert/strict'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { test } from 'node:test'
 
 import { openGateway, type Gateway, type Reply } from '../../src/gateway-adapter/index.ts'
-import { ada, bob, gatewayOn } from './chats.ts'
+import { ada, bob, gatewayOn, LEASE_MS, renewed, stopClock } from './chats.ts'
 
 const bot = { platform: 'telegram', account: '1' }
-
-/** A lease that a crash leaves behind is over after this. */
-const LEASE_SECONDS = 0.05
-const leaseIsOver = () => sleep(80)
 
 async function answer(gateway: Gateway, replies: string[], id = 1): Promise<readonly Reply[]> {
   const { lane, messageId } = await gateway.inbound({ ...ada, messageId: id }, { text: 'hi', id })
@@ -43,12 +38,13 @@ test('a reply is in the file before it is sent, and out of the list when it is d
 })
 
 test('what a crash interrupted is listed by another process, as possibly sent, once its sender is dead', async (t) => {
-  const { store, gateway } = await gatewayOn(t, { leaseSeconds: LEASE_SECONDS })
+  const { store, gateway } = await gatewayOn(t)
+  stopClock(t)
   const [reply] = await answer(gateway, ['hello'])
-  const other = await openGateway(store, { leaseSeconds: LEASE_SECONDS })
+  const other = await openGateway(store)
 
   const whileAlive = await other.outbox.undelivered(bot)
-  await leaseIsOver()
+  t.mock.timers.tick(LEASE_MS)
   const left = await other.outbox.undelivered(bot)
 
   assert.deepEqual(whileAlive, [])
@@ -58,9 +54,10 @@ test('what a crash interrupted is listed by another process, as possibly sent, o
 })
 
 test('of two processes that find a reply only one may send it', async (t) => {
-  const { store, gateway } = await gatewayOn(t, { leaseSeconds: LEASE_SECONDS })
+  const { store, gateway } = await gatewayOn(t)
+  stopClock(t)
   await answer(gateway, ['hello'])
-  await leaseIsOver()
+  t.mock.timers.tick(LEASE_MS)
   const others = [await openGateway(store), await openGateway(store)]
   const [reply] = await gateway.outbox.undelivered(bot)
   assert(reply)
@@ -131,13 +128,17 @@ test('of an answer in parts the delivered ones are not sent again', async (t) =>
 })
 
 test('sending for longer than the lease keeps the reply from others', async (t) => {
-  const { store, gateway } = await gatewayOn(t, { leaseSeconds: LEASE_SECONDS })
+  const { store, gateway } = await gatewayOn(t, { leaseSeconds: 0.3 })
+  stopClock(t)
   const replies = await answer(gateway, ['hello'])
   const other = await openGateway(store)
   let seen: readonly Reply[] | undefined
 
   await gateway.outbox.send(replies, async () => {
-    await sleep(200)
+    for (let n = 0; n < 4; n += 1) {
+      t.mock.timers.tick(200)
+      await renewed(store)
+    }
     seen = await other.outbox.undelivered(bot)
     return 1
   })
@@ -146,7 +147,8 @@ test('sending for longer than the lease keeps the reply from others', async (t) 
 })
 
 test('an abandoned reply is not listed, nor one whose session Hermes deleted or whose turn was undone', async (t) => {
-  const { store, gateway } = await gatewayOn(t, { leaseSeconds: LEASE_SECONDS })
+  const { store, gateway } = await gatewayOn(t)
+  stopClock(t)
   const [one] = await answer(gateway, ['one'], 1)
   await gateway.outbox.abandon(one?.id ?? 0)
   await answer(gateway, ['two'], 2)
@@ -155,7 +157,7 @@ test('an abandoned reply is not listed, nor one whose session Hermes deleted or 
   await gateway.turn(his.lane, { messages: [{ role: 'assistant', content: 'y' }], replies: ['y'] })
   await store.sessions.delete(his.lane.sessionId)
 
-  await leaseIsOver()
+  t.mock.timers.tick(LEASE_MS)
 
   assert.deepEqual(await gateway.outbox.undelivered(bot), [])
 })

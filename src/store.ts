@@ -1,6 +1,6 @@
 import type { Kysely, Transaction } from 'kysely'
 
-import { retryPolicy, withBusyRetry, type RetryOptions } from './database/busy-retry.ts'
+import { withBusyRetry } from './database/busy-retry.ts'
 import {
   connectReader,
   connectWriter,
@@ -8,34 +8,25 @@ import {
   removeEmptyWal,
   rollBackCrashed,
   type Connection,
-  type Synchronous,
 } from './database/connection.ts'
-import {
-  assertWritable,
-  createOwnerOnly,
-  inspectFile,
-  narrowModes,
-  resolveStatePath,
-} from './database/files.ts'
+import { assertWritable, createOwnerOnly, inspectFile, narrowModes } from './database/files.ts'
 import { TransactionHandle, type Handle } from './database/handle.ts'
-import { findLockHolder } from './database/lock-holder.ts'
-import { silentLogger, type Logger } from './database/logger.ts'
 import { toStoreError } from './database/sqlite-errors.ts'
 import { Statistics, type StoreStatistics } from './database/statistics.ts'
 import { StoreDatabase, type StoreDatabaseParts } from './database/store-database.ts'
 import { loadTelemetry, type Telemetry } from './database/telemetry.ts'
 import {
   CannotOpenError,
-  InvalidInputError,
   MigrationRequiredError,
   ReadonlyError,
   SchemaTooNewError,
   SchemaUnreadableError,
 } from './errors.ts'
 import { searchObjects } from './migrations/0011_inline_indexes.ts'
-import { hasOwnTables, migrate, migrateOwn, type OnProgress } from './migrations/runner.ts'
+import { hasOwnTables, migrate, migrateOwn } from './migrations/runner.ts'
 import { inspectSchema, type SchemaState } from './migrations/schema-state.ts'
 import { SCHEMA_VERSION } from './migrations/steps.ts'
+import { openSettings, type OpenSettings, type OpenStoreOptions } from './open-options.ts'
 import { AnalyticsRepository } from './repositories/analytics-repository.ts'
 import { ExportRepository } from './repositories/export-repository.ts'
 import { HandoffRepository } from './repositories/handoff-repository.ts'
@@ -48,22 +39,6 @@ import { SessionRepository } from './repositories/session-repository.ts'
 import { TelegramTopicRepository } from './repositories/telegram-topic-repository.ts'
 import { TitleRepository } from './repositories/title-repository.ts'
 import type { Database } from './schema/database.ts'
-
-export interface OpenStoreOptions {
-  /** The file; `$HERMES_HOME/state.db` or `~/.hermes/state.db` when absent (spec §1). */
-  path?: string
-  /** Opens without changing anything; the file must exist and be at version 11 or newer. */
-  readonly?: boolean
-  /** `FULL`, the default and the agent's: a commit survives a power cut. `NORMAL`: a crash only. */
-  synchronous?: Synchronous
-  /** How long to wait for other connections' locks. */
-  retry?: RetryOptions
-  /** Told what the migration runner does, if there is anything to do. */
-  onProgress?: OnProgress
-  logger?: Logger
-  /** Statements that take longer are kept, with their SQL, in `stats().slowQueries`; 100 by default. */
-  slowQueryMs?: number
-}
 
 /** The repositories, on the whole store or on one transaction of it. */
 export interface Repositories {
@@ -166,7 +141,7 @@ export class Store implements Repositories, AsyncDisposable {
  * @throws {MigrationFailedError | DatabaseBusyError | StorageFullError} with the file as before.
  */
 export async function openStore(options: OpenStoreOptions = {}): Promise<Store> {
-  const settings = { ...checkedSettings(options), telemetry: await loadTelemetry() }
+  const settings = { ...openSettings(options), telemetry: await loadTelemetry() }
   const { path } = settings
   const facts = inspectFile(path)
   if (settings.readonly && !facts.exists) throw new CannotOpenError(path, 'there is no such file')
@@ -179,28 +154,7 @@ export async function openStore(options: OpenStoreOptions = {}): Promise<Store> 
   }
 }
 
-type Settings = ReturnType<typeof checkedSettings> & { readonly telemetry: Telemetry }
-
-function checkedSettings(options: OpenStoreOptions) {
-  const synchronous = options.synchronous ?? 'FULL'
-  if (synchronous !== 'FULL' && synchronous !== 'NORMAL') {
-    throw new InvalidInputError('synchronous', `must be 'FULL' or 'NORMAL'`)
-  }
-  const slowQueryMs = options.slowQueryMs ?? 100
-  if (!Number.isFinite(slowQueryMs) || slowQueryMs < 0) {
-    throw new InvalidInputError('slowQueryMs', 'must be a number of milliseconds from 0 up')
-  }
-  const path = resolveStatePath(options.path)
-  return {
-    path,
-    readonly: options.readonly ?? false,
-    synchronous,
-    retry: retryPolicy(options.retry, () => findLockHolder(path)),
-    onProgress: options.onProgress ?? (() => {}),
-    logger: options.logger ?? silentLogger,
-    slowQueryMs,
-  } as const
-}
+type Settings = OpenSettings & { readonly telemetry: Telemetry }
 
 async function openNew(settings: Settings): Promise<Store> {
   createOwnerOnly(settings.path)

@@ -30,7 +30,8 @@ const BELOW: Readonly<Record<string, readonly string[]>> = {
   database: ['errors', 'schema'],
   migrations: ['errors'],
   repositories: ['errors', 'schema', 'database'],
-  store: ['errors', 'schema', 'database', 'migrations', 'repositories'],
+  'open-options': ['errors', 'database', 'migrations'],
+  store: ['errors', 'schema', 'database', 'migrations', 'repositories', 'open-options'],
   'gateway-adapter': ['errors', 'schema', 'database', 'repositories', 'store', 'index'],
   // A client of the public surface like any other.
   cli: ['errors', 'index', 'gateway-adapter'],

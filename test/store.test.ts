@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { existsSync, mkdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { test } from 'node:test'
 
@@ -34,6 +34,7 @@ for (const [what, given] of [
   ['a file: URI', 'file:state.db?mode=memory'],
   [':memory:', ':memory:'],
   ['a path with a NUL', 'state\0.db'],
+  ['a folder that is not there', 'nowhere/'],
   ['a number', 7],
 ] as const) {
   test(`${what} is no path`, async () => {
@@ -46,8 +47,14 @@ for (const [what, given] of [
 for (const [field, options] of [
   ['synchronous', { synchronous: 'OFF' }],
   ['retry.retries', { retry: { retries: -1 } }],
+  ['retry', { retry: 5 }],
+  ['retry', { retry: null }],
+  ['readonly', { readonly: 'yes' }],
+  ['onProgress', { onProgress: 5 }],
+  ['logger', { logger: console.log }],
+  ['readOnly', { readOnly: true }],
 ] as const) {
-  test(`a wrong ${field} is refused before a file is made`, async (t) => {
+  test(`a wrong ${field} (${JSON.stringify(options)}) is refused before a file is made`, async (t) => {
     const file = path.join(tempFolder(t), 'state.db')
 
     const opening = openStore({ path: file, ...(options as object) })
@@ -59,13 +66,25 @@ for (const [field, options] of [
   })
 }
 
+test('a path in place of the options is refused, and opens not the default file', async (t) => {
+  const folder = tempFolder(t)
+  const before = process.env['HERMES_HOME']
+  t.after(() => restoreHermesHome(before))
+  process.env['HERMES_HOME'] = folder
+
+  for (const given of ['state.db', null, 7, []]) {
+    await assert.rejects(openStore(given as object), (error: Error) => {
+      return error instanceof InvalidInputError && error.field === 'options'
+    })
+  }
+
+  assert.deepEqual(readdirSync(folder), [])
+})
+
 test('HERMES_HOME names the folder of the default file, at the time of the call', async (t) => {
   const folder = tempFolder(t)
   const before = process.env['HERMES_HOME']
-  t.after(() => {
-    if (before === undefined) delete process.env['HERMES_HOME']
-    else process.env['HERMES_HOME'] = before
-  })
+  t.after(() => restoreHermesHome(before))
   process.env['HERMES_HOME'] = folder
 
   await using store = await openStore()
@@ -133,3 +152,8 @@ test('five stores of one process make one new file together', async (t) => {
   await Promise.all(stores.map((store) => store.close()))
   assertComplete(file)
 })
+
+function restoreHermesHome(before: string | undefined): void {
+  if (before === undefined) delete process.env['HERMES_HOME']
+  else process.env['HERMES_HOME'] = before
+}

@@ -36,6 +36,9 @@ export function retryPolicy(
   options: RetryOptions = {},
   findHolder: RetryPolicy['findHolder'] = () => undefined,
 ): RetryPolicy {
+  if (typeof options !== 'object' || options === null) {
+    throw new InvalidInputError('retry', 'must be an object')
+  }
   const retries = options.retries ?? DEFAULT_RETRIES
   if (!Number.isSafeInteger(retries) || retries < 0) {
     throw new InvalidInputError('retry.retries', 'must be a whole number from 0 up')

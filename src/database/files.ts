@@ -18,13 +18,17 @@ export function defaultStatePath(env: NodeJS.ProcessEnv = process.env): string {
 
 /**
  * The absolute path to open, that of the target when it is a symbolic link.
- * @throws {InvalidInputError} for an empty path, `:memory:`, a `file:` URI or a NUL in the path.
+ * @throws {InvalidInputError} for an empty path, that of a folder, `:memory:`, a `file:` URI or a NUL in
+ *   the path.
  */
 export function resolveStatePath(given: string | undefined): string {
   if (given === undefined) return behindLink(path.resolve(defaultStatePath()))
   if (typeof given !== 'string') throw new InvalidInputError('path', 'must be a string')
   if (given.trim() === '') throw new InvalidInputError('path', 'is empty')
   if (given.includes('\0')) throw new InvalidInputError('path', 'contains a NUL character')
+  if (given.endsWith('/') || given.endsWith(path.sep)) {
+    throw new InvalidInputError('path', `must name a file, not a folder: ${given}`)
+  }
   if (given.startsWith('file:')) {
     throw new InvalidInputError('path', `must be a plain path, not a URI: ${given}`)
   }
@@ -107,12 +111,17 @@ export function inspectFile(file: string): FileFacts {
     stat = fs.statSync(file)
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException
-    if (code === 'ENOENT') return { exists: false, bytes: 0 }
+    if (code === 'ENOENT' && !isLink(file)) return { exists: false, bytes: 0 }
+    if (code === 'ENOENT') throw new CannotOpenError(file, 'it is a link that leads to no file')
     throw new CannotOpenError(file, message, { cause: error })
   }
   if (stat.isDirectory()) throw new CannotOpenError(file, 'it is a folder')
   if (!stat.isFile()) throw new CannotOpenError(file, 'it is not a regular file')
   return { exists: true, bytes: stat.size }
+}
+
+function isLink(file: string): boolean {
+  return fs.lstatSync(file, { throwIfNoEntry: false })?.isSymbolicLink() ?? false
 }
 
 /** Whether this user may write both the file and its folder, where SQLite puts its WAL. */

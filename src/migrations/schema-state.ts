@@ -5,7 +5,10 @@ import { bornAt11, isIndexed } from './0011_inline_indexes.ts'
 import { SCHEMA_VERSION } from './steps.ts'
 
 export interface SchemaState {
-  /** The lowest number in `schema_version`; 0 for a new file or one without a row. */
+  /**
+   * The number in `schema_version`; 0 for a new file or one without a row. Of several, the lowest, so
+   * that no step is left out; the highest where that is a newer Hermes'.
+   */
   readonly version: number
   /** A file without any table. */
   readonly isNew: boolean
@@ -50,8 +53,9 @@ export async function inspectSchema(db: Kysely<unknown>): Promise<SchemaState> {
   }
   assertHermesFile(live)
   const versions = live.has('schema_version') ? await readVersions(db) : []
-  const version = versions.length === 0 ? 0 : Math.min(...versions)
-  const isNewer = Math.max(0, ...versions) > SCHEMA_VERSION
+  const highest = Math.max(0, ...versions)
+  const isNewer = highest > SCHEMA_VERSION
+  const version = isNewer ? highest : Math.min(highest, ...versions)
   const isReadable = Object.entries(COLUMNS).every(([table, columns]) =>
     columns.every((column) => live.get(table)?.has(column)),
   )
@@ -86,15 +90,15 @@ function assertHermesFile(live: ReadonlyMap<string, ReadonlySet<string>>): void 
     if (!actual || columns.every((column) => actual.has(column))) continue
     throw new SchemaUnreadableError(`its table "${table}" is not one of a Hermes state.db`)
   }
-  // A Hermes that is just making the file commits table by table, so some may be missing.
-  const foreign = [...live.keys()].find((table) => !isKnownTable(table))
+  // A Hermes that is just making the file commits table by table, `sessions` among the first.
+  const foreign = [...live.keys()].find((table) => !isEarlyTable(table))
   if (foreign !== undefined && !live.has('sessions')) {
     throw new SchemaUnreadableError(`it has a table "${foreign}" but no Hermes sessions`)
   }
 }
 
-function isKnownTable(name: string): boolean {
-  return name in COLUMNS || /^(sqlite_|messages_fts|store_|telegram_)/.test(name)
+function isEarlyTable(name: string): boolean {
+  return Object.hasOwn(COLUMNS, name) || name.startsWith('sqlite_')
 }
 
 async function readVersions(db: Kysely<unknown>): Promise<number[]> {

@@ -118,6 +118,15 @@ test('a database whose sessions are not those of Hermes is refused', async (t) =
   await assertRefused(file, SchemaUnreadableError)
 })
 
+for (const table of ['telegram_users', 'store_orders', 'constructor']) {
+  test(`a database with nothing but a table ${table} is another program's and refused`, async (t) => {
+    const file = path.join(tempFolder(t), 'state.db')
+    withFile(file, (db) => db.exec(`create table ${table} (id integer)`))
+
+    await assertRefused(file, SchemaUnreadableError)
+  })
+}
+
 test('a database with a schema_version of another make is refused', async (t) => {
   const file = path.join(tempFolder(t), 'state.db')
   withFile(file, (db) =>

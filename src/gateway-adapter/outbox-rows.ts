@@ -137,7 +137,7 @@ export async function listUndelivered(
   return rows.map((row) => ({
     id: row.id,
     turnId: row.turn_id,
-    source: normalizeSource(JSON.parse(row.source) as ChatSourceInput),
+    source: toSource(row.source),
     text: row.text,
     nonce: row.nonce,
     createdAt: row.created_at,
@@ -151,12 +151,14 @@ export async function listUndelivered(
 export const openReply = prepare<{ id: number }>()((db, p) =>
   db
     .selectFrom('store_outbox')
-    .innerJoin('store_turns', 'store_turns.id', 'turn_id')
-    .innerJoin('store_chat_routes', 'store_chat_routes.id', 'store_turns.route_id')
-    .select(['turn_id', 'message_id', 'platform', 'account', 'chat_id'])
-    .where('store_outbox.id', '=', p.id)
+    .select(['turn_id', 'message_id', 'source'])
+    .where('id', '=', p.id)
     .where('done_at', 'is', null),
 )
+
+export function toSource(json: string): ChatSource {
+  return normalizeSource(JSON.parse(json) as ChatSourceInput)
+}
 
 /** The text is in the session: it need not be kept twice. */
 export const finish = prepare<{ id: number; now: number }>()((db, p) =>

@@ -3,7 +3,7 @@ import { nowSeconds } from '../schema/clock.ts'
 import type { Store, StoreTransaction } from '../store.ts'
 import type { ChatId } from './chat-source.ts'
 import { releaseLease, replyLease, takeLease } from './leases.ts'
-import { addOutbound, idTexts } from './outbound.ts'
+import { addOutbound, idTexts, type OutboundChat } from './outbound.ts'
 import {
   beginAttempt,
   finish,
@@ -11,6 +11,7 @@ import {
   nextPart,
   noteFailure,
   openReply,
+  toSource,
   type OutboxOptions,
   type Reply,
 } from './outbox-rows.ts'
@@ -126,7 +127,7 @@ export class Outbox {
     return this.#store.transaction(async (tx) => {
       const row = await openReply.first(tx.db, { id })
       if (!row) return
-      const { platform, account, chat_id: chatId } = row
+      const { platform, account = '', chatId = '' } = toSource(row.source)
       const chat = { platform, account, chatId }
       await change(tx, { turnId: row.turn_id, messageId: row.message_id, chat })
     })
@@ -136,7 +137,7 @@ export class Outbox {
 interface OpenReply {
   readonly turnId: number
   readonly messageId: number
-  readonly chat: { readonly platform: string; readonly account: string; readonly chatId: string }
+  readonly chat: OutboundChat
 }
 
 function isList(ids: ChatId | readonly ChatId[]): ids is readonly ChatId[] {

@@ -64,7 +64,7 @@ test('of two processes that find a reply only one may send it', async (t) => {
 
   const taken = await Promise.all(others.map(({ outbox }) => outbox.takeUp(reply)))
 
-  assert.deepEqual(taken.toSorted(), [false, true])
+  assert.equal(taken.filter(Boolean).length, 1)
   const [winner] = others.filter((_, n) => taken[n])
   await winner?.outbox.delivered(reply.id, { platformMessageIds: ['9'] })
   assert.equal(await others[0]?.outbox.takeUp(reply), false)

@@ -92,11 +92,15 @@ export async function pointRoute(
   trx: Transaction<Database>,
   routeId: number,
   sessionId: string,
+  clocks: SessionClocks = { sessionStartedAt: nowSeconds(), lastInteractionAt: nowSeconds() },
 ): Promise<void> {
-  const now = nowSeconds()
   await trx
     .updateTable('store_chat_routes')
-    .set({ session_id: sessionId, session_since: now, last_interaction_at: now })
+    .set({
+      session_id: sessionId,
+      session_since: clocks.sessionStartedAt,
+      last_interaction_at: clocks.lastInteractionAt,
+    })
     .where('id', '=', routeId)
     .execute()
   await linkSessions(trx, routeId, [sessionId])

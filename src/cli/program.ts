@@ -8,6 +8,7 @@ import { addBackup } from './commands/backup.ts'
 import { addCheck } from './commands/check.ts'
 import { addDelete } from './commands/delete.ts'
 import { addExport } from './commands/export.ts'
+import { addImportSessions } from './commands/import-sessions.ts'
 import { addInfo } from './commands/info.ts'
 import { addList, addRecent } from './commands/list.ts'
 import { addMigrate } from './commands/migrate.ts'
@@ -42,6 +43,7 @@ export function createProgram(): Command {
     addRename,
     addDelete,
     addPrune,
+    addImportSessions,
     addMigrate,
     addCheck,
     addBackup,

@@ -15,7 +15,7 @@ export interface Message {
   /** Text, structured parts, nothing or bytes; numbers and booleans come back as text (spec §6). */
   content: MessageContent
   toolCallId: string | null
-  /** Null when there are none, an empty list when what is stored is no JSON. */
+  /** Null when there are none, an empty list when what is stored is no JSON, empty text as stored. */
   toolCalls: JsonValue
   toolName: string | null
   /** Seconds since the epoch. */
@@ -151,7 +151,7 @@ export function toMessage(row: MessageRow): Message {
     role: row.role,
     content: decodeContent(row.content),
     toolCallId: row.tool_call_id,
-    toolCalls: row.tool_calls ? parseOr(row.tool_calls, []) : null,
+    toolCalls: row.tool_calls && parseOr(row.tool_calls, []),
     toolName: row.tool_name,
     timestamp: row.timestamp,
     tokenCount: row.token_count,

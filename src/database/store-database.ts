@@ -82,10 +82,10 @@ export class StoreDatabase {
 
   /**
    * Stores all that `change` does, or nothing. Writes asked for at the same moment share one
-   * `begin immediate` transaction, each in a savepoint of its own, in the order they were asked for;
-   * the promise resolves after its COMMIT. `change` runs again when another connection's lock,
-   * another write's full disk or a damaged index was in the way, so it must do nothing but await
-   * queries on the transaction it is given.
+   * `begin immediate` transaction, in the order they were asked for, and each fails alone; the promise
+   * resolves after its COMMIT. `change` runs again when another connection's lock, another write's
+   * failure or a damaged index was in the way, so it must do nothing but await queries on the
+   * transaction it is given.
    * @throws {DatabaseBusyError} when the lock stayed taken for longer than the store's patience.
    * @throws {ReadonlyError | SchemaTooNewError} when the store cannot write.
    * @throws {DatabaseCorruptError | FileMovedError} when the file was found damaged or has gone from

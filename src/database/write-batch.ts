@@ -43,29 +43,36 @@ export interface WriteBatchParts {
 /** How long one transaction goes on taking more writes. */
 const MAX_HOLD_MS = 50
 
+/** How a batch is run: at first in the cheapest way, more carefully when that failed. */
+export interface BatchPlan {
+  /** Each job in a savepoint of its own. FTS5 writes out what it has gathered at each of them. */
+  readonly apart: boolean
+  /** The damaged index that was set aside before; what still meets damage then is a job's own error. */
+  readonly damage?: DatabaseCorruptError
+}
+
 /**
- * Runs jobs inside one transaction, each in a savepoint of its own, until all are done or the time is
- * up; a job's own error is its outcome. `isLastTry` makes a damaged index a job's own error, too.
+ * Runs jobs inside one transaction until all are done or the time is up. Apart, a job's own error is
+ * its outcome; together, it ends them all.
  * @throws {LostBatch} and what is nobody's own error: a lock, a damaged or missing file.
  */
 export async function runJobs(
   parts: WriteBatchParts,
   trx: Transaction<Database>,
   jobs: readonly Job[],
-  isLastTry: boolean,
+  plan: BatchPlan,
 ): Promise<Outcome[]> {
   const begunAt = performance.now()
   const outcomes: Outcome[] = []
   for (const job of jobs) {
     if (outcomes.length > 0 && performance.now() - begunAt > MAX_HOLD_MS) break
-    // Alone in its transaction it needs no savepoint.
-    const run = jobs.length === 1 ? runAlone : runInSavepoint
-    outcomes.push(await run(parts, trx, job, isLastTry))
+    const run = plan.apart ? runInSavepoint : runPlainly
+    outcomes.push(await run(parts, trx, job, plan))
   }
   return outcomes
 }
 
-async function runAlone(
+async function runPlainly(
   { inScope }: WriteBatchParts,
   trx: Transaction<Database>,
   job: Job,
@@ -77,18 +84,18 @@ async function runInSavepoint(
   parts: WriteBatchParts,
   trx: Transaction<Database>,
   job: Job,
-  isLastTry: boolean,
+  plan: BatchPlan,
 ): Promise<Outcome> {
   const control = (command: string): void => void parts.writer.statements.get(command).run()
   control('savepoint queued_write')
   try {
-    const outcome = await runAlone(parts, trx, job)
+    const outcome = await runPlainly(parts, trx, job)
     if (!parts.writer.raw.inTransaction)
       throw new TransactionMisuseError('a caught error had ended it')
     control('release queued_write')
     return outcome
   } catch (error) {
-    if (isBusy(error) || isFatal(error) || (isIndexDamage(error) && !isLastTry)) throw error
+    if (isBusy(error) || isFatal(error) || (isIndexDamage(error) && !plan.damage)) throw error
     // SQLite has rolled everything back by itself (a full disk).
     if (!parts.writer.raw.inTransaction) throw new LostBatch(job, error)
     control('rollback to queued_write')

@@ -11,6 +11,7 @@ import {
   isIndexDamage,
   LostBatch,
   runJobs,
+  type BatchPlan,
   type Change,
   type Job,
   type Outcome,
@@ -73,8 +74,9 @@ function callersTurn(): Promise<void> {
 
 /**
  * Group commit: the writes that wait at the same moment share one `begin immediate` transaction, in
- * the order they were asked for, each in a savepoint of its own. One that fails is undone and
- * rejected alone; nobody's promise resolves before the COMMIT that carries it.
+ * the order they were asked for. When one of them fails all are undone and run again, then each in a
+ * savepoint of its own, so that it is rejected alone. Nobody's promise resolves before the COMMIT
+ * that carries it.
  */
 export class WriteQueue {
   readonly #parts: WriteQueueParts
@@ -148,7 +150,7 @@ export class WriteQueue {
   }
 
   /** Stores the batch; what it had no time for goes back to the head of the line. */
-  async #commit(batch: Job[], damage?: DatabaseCorruptError): Promise<void> {
+  async #commit(batch: Job[], plan: BatchPlan = { apart: false }): Promise<void> {
     let outcomes: Outcome[]
     let heldMs = 0
     const startedAt = performance.now()
@@ -160,8 +162,8 @@ export class WriteQueue {
           let begunAt = 0
           const done = await this.#parts.db.transaction().execute(async (trx) => {
             begunAt = performance.now()
-            if (damage) await this.#parts.setAsideIndex(trx, damage)
-            return runJobs(this.#parts, trx, batch, damage !== undefined)
+            if (plan.damage) await this.#parts.setAsideIndex(trx, plan.damage)
+            return runJobs(this.#parts, trx, batch, plan)
           })
           heldMs = performance.now() - begunAt
           return done
@@ -170,7 +172,7 @@ export class WriteQueue {
       )
       this.#parts.assertStored()
     } catch (error) {
-      await this.#commitFailed(batch, error, damage)
+      await this.#commitFailed(batch, error, plan)
       return
     }
     this.#waiting.unshift(...batch.slice(outcomes.length))
@@ -183,27 +185,27 @@ export class WriteQueue {
     }
   }
 
-  async #commitFailed(
-    batch: Job[],
-    error: unknown,
-    damage: DatabaseCorruptError | undefined,
-  ): Promise<void> {
+  async #commitFailed(batch: Job[], error: unknown, plan: BatchPlan): Promise<void> {
     if (error instanceof LostBatch) {
       this.#fail(error.job, error.cause)
       const rest = batch.filter((job) => job !== error.job)
-      if (rest.length > 0) await this.#commit(rest, damage)
+      if (rest.length > 0) await this.#commit(rest, plan)
       return
     }
     // FTS5 may find the damage as late as in the COMMIT, so it is not told whose write met it.
-    if (isIndexDamage(error) && !damage) return this.#commit(batch, error)
+    if (isIndexDamage(error) && !plan.damage) {
+      return this.#commit(batch, { ...plan, damage: error })
+    }
     const { signal } = this.#parts.retry
     const isAbort = signal?.aborted && error === signal.reason
     if (batch.length === 1 || isAbort || isEverybodys(error)) {
       for (const job of batch) this.#fail(job, error)
       return
     }
-    // The commit itself failed, so nobody's fault is known: each write gets a transaction of its own.
-    for (const job of batch) await this.#commit([job], damage)
+    // Whose fault it was is not known.
+    if (!plan.apart) return this.#commit(batch, { ...plan, apart: true })
+    // The commit itself failed: each write gets a transaction of its own.
+    for (const job of batch) await this.#commit([job], plan)
   }
 
   #fail(job: Job, error: unknown): void {

@@ -1,6 +1,6 @@
 import type { Handle } from '../database/handle.ts'
 import { InvalidInputError } from '../errors.ts'
-import { limitOf, optionalText } from './input.ts'
+import { limitOf, optionalText, requireObject } from './input.ts'
 
 export interface UsageOptions {
   source?: string
@@ -52,6 +52,7 @@ export class AnalyticsRepository {
 
   /** The dearest model first; sessions without a model are left out. */
   async usageByModel(options: UsageOptions = {}): Promise<ModelUsage[]> {
+    requireObject('options', options)
     const source = optionalText('source', options.source)
     const since = optionalTime('since', options.since)
     const until = optionalTime('until', options.until)
@@ -80,6 +81,7 @@ export class AnalyticsRepository {
 
   /** The sessions with the most input and output tokens. */
   async topSessionsByTokens(options: TopSessionsOptions = {}): Promise<SessionTokens[]> {
+    requireObject('options', options)
     const source = optionalText('source', options.source)
     const limit = limitOf('limit', options.limit, 10)
     return this.#db.heavy

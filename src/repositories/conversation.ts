@@ -5,7 +5,7 @@ import { decodeContent, type MessageContent } from '../schema/content-codec.ts'
 import type { Database } from '../schema/database.ts'
 import type { JsonValue } from '../schema/python-json.ts'
 import { pyStrip } from '../schema/python-text.ts'
-import { flagOf } from './input.ts'
+import { flagOf, requireObject } from './input.ts'
 import { ancestorIds } from './lineage-queries.ts'
 import { scrubMemoryContext } from './memory-context.ts'
 import { parseOr, type MessageRow } from './message-row.ts'
@@ -73,6 +73,7 @@ export async function readConversation(
   sessionId: string,
   options: ConversationOptions,
 ): Promise<ChatMessage[]> {
+  requireObject('options', options)
   if (!flagOf('includeAncestors', options.includeAncestors, false)) {
     const rows = await rowsOfSession.all(db, { sessionId })
     return rows.map(toChatMessage)

@@ -3,7 +3,7 @@ import { sql, type Kysely } from 'kysely'
 import type { Handle } from '../database/handle.ts'
 import { prepare } from '../database/prepared-query.ts'
 import type { Database } from '../schema/database.ts'
-import { lookupText, optionalText } from './input.ts'
+import { lookupText, optionalText, requireObject } from './input.ts'
 import { pageOfMessages } from './message-pages.ts'
 import { toMessage, type Message } from './message-row.ts'
 import { pauseAfter } from './pacing.ts'
@@ -63,6 +63,7 @@ export class ExportRepository {
    * waits for a slow reader. A session deleted meanwhile is left out.
    */
   all(options: { source?: string } = {}): AsyncIterableIterator<ListedExport> {
+    requireObject('options', options)
     const source = optionalText('source', options.source)
     return readAll(this.#db, source === '' ? null : source)
   }

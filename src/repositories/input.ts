@@ -22,6 +22,12 @@ export function optionalText(field: string, value: unknown): string | null {
   return replaceLoneSurrogates(value)
 }
 
+/** @throws {InvalidInputError} unless it is an object, and no list. */
+export function requireObject(field: string, value: unknown): asserts value is object {
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return
+  throw new InvalidInputError(field, 'must be an object')
+}
+
 /** A whole number from 0 up, or -1 for all. @throws {InvalidInputError} for anything else. */
 export function limitOf(field: string, value: unknown, absent: number): number {
   if (value === undefined) return absent

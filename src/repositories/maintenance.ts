@@ -5,7 +5,7 @@ import { InvalidInputError } from '../errors.ts'
 import { nowSeconds } from '../schema/clock.ts'
 import { pyStrip } from '../schema/python-text.ts'
 import { rebuildIndexes, type RebuildOptions } from './index-rebuild.ts'
-import { requireText } from './input.ts'
+import { flagOf, requireObject, requireText } from './input.ts'
 import { pruneSessions, type DeleteOptions } from './session-removal.ts'
 
 export interface AutoPruneOptions extends DeleteOptions {
@@ -66,7 +66,7 @@ export class Maintenance {
 
   /**
    * Builds the full-text indexes anew in short steps, between which everybody else can write. Until
-   * the last one search refuses with `DatabaseCorruptError`.
+   * the last one search reads the messages that are not indexed, which is slower, and says so.
    */
   async rebuildIndexes(options: RebuildOptions = {}): Promise<void> {
     await rebuildIndexes(this.#database, this.#searchObjects, options)
@@ -87,7 +87,9 @@ export class Maintenance {
    * @throws {InvalidInputError}
    */
   async autoPrune(options: AutoPruneOptions = {}): Promise<AutoPruneResult> {
-    const { retentionDays = 90, minIntervalHours = 24, vacuum = true, ...folder } = options
+    requireObject('options', options)
+    const { retentionDays = 90, minIntervalHours = 24, vacuum, ...folder } = options
+    const vacuums = flagOf('vacuum', vacuum, true)
     requireSpan('retentionDays', retentionDays)
     requireSpan('minIntervalHours', minIntervalHours)
     const result: AutoPruneResult = { skipped: false, pruned: 0, vacuumed: false }
@@ -101,7 +103,7 @@ export class Maintenance {
         olderThanDays: retentionDays,
       })
       await this.#setLastTime(now)
-      if (vacuum && result.pruned > 0) {
+      if (vacuums && result.pruned > 0) {
         await this.vacuum()
         result.vacuumed = true
       }

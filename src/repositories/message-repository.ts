@@ -3,7 +3,7 @@ import { prepare } from '../database/prepared-query.ts'
 import { InvalidInputError } from '../errors.ts'
 import { nowSeconds } from '../schema/clock.ts'
 import { readConversation, type ChatMessage, type ConversationOptions } from './conversation.ts'
-import { limitOf, lookupText } from './input.ts'
+import { limitOf, lookupText, requireObject } from './input.ts'
 import { pageOfMessages } from './message-pages.ts'
 import {
   encodeMessage,
@@ -105,6 +105,7 @@ export class MessageRepository {
 
   /** By id; empty when there is no such session. */
   async list(sessionId: string, options: ListMessagesOptions = {}): Promise<Message[]> {
+    requireObject('options', options)
     const rows = await pageOfMessages.all(this.#db.read, {
       sessionId: lookupText('sessionId', sessionId),
       afterId: afterIdOf(options.afterId),

@@ -4,7 +4,7 @@ import { InvalidInputError } from '../errors.ts'
 import { decodeContent, encodeContent, type MessageContent } from '../schema/content-codec.ts'
 import type { Database } from '../schema/database.ts'
 import { encodeJsonColumn, parsePythonJson, type JsonValue } from '../schema/python-json.ts'
-import { optionalText, requireText } from './input.ts'
+import { optionalText, requireObject, requireText } from './input.ts'
 import { countToolCalls } from './tool-calls.ts'
 
 /** A stored message (spec §11). */
@@ -94,7 +94,7 @@ export interface EncodedMessage {
  * @throws {InvalidInputError} naming the field that cannot be stored.
  */
 export function encodeMessage(message: NewMessage, at = ''): EncodedMessage {
-  assertObject(message, at)
+  requireObject(at === '' ? 'message' : at.slice(0, -1), message)
   // Bytes stay a BLOB, whatever the column's declared type.
   const content = encodeContent(message.content) as string | null
   const toolName = optionalText(`${at}toolName`, message.toolName)
@@ -121,7 +121,7 @@ export function encodeMessage(message: NewMessage, at = ''): EncodedMessage {
 
 /** As `replaceAll` takes them: without a role it is `unknown`, and only an assistant has reasoning. */
 export function encodeReplacement(message: ReplacementMessage, at: string): EncodedMessage {
-  assertObject(message, at)
+  requireObject(at.slice(0, -1), message)
   const { role = 'unknown' } = message
   const encoded = encodeMessage({ ...message, role }, at)
   if (role === 'assistant') return encoded
@@ -137,11 +137,6 @@ export function encodeReplacement(message: ReplacementMessage, at: string): Enco
 
 function hasNul(text: string | Uint8Array | null): boolean {
   return typeof text === 'string' ? text.includes('\0') : (text?.includes(0) ?? false)
-}
-
-function assertObject(message: unknown, at: string): void {
-  if (typeof message === 'object' && message !== null && !Array.isArray(message)) return
-  throw new InvalidInputError(at === '' ? 'message' : at.slice(0, -1), 'must be an object')
 }
 
 export function toMessage(row: MessageRow): Message {

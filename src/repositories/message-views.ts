@@ -3,7 +3,7 @@ import { sql, type Kysely } from 'kysely'
 import { prepare } from '../database/prepared-query.ts'
 import { InvalidInputError } from '../errors.ts'
 import type { Database } from '../schema/database.ts'
-import { textsOf } from './input.ts'
+import { requireObject, textsOf } from './input.ts'
 import { pageOfMessages } from './message-pages.ts'
 import { messageColumns, toMessage, type Message } from './message-row.ts'
 
@@ -86,6 +86,7 @@ export async function readAround(
   messageId: number,
   options: AroundOptions,
 ): Promise<MessageWindow> {
+  requireObject('options', options)
   const window = sizeOf('window', options.window, 5)
   if (!Number.isSafeInteger(messageId)) {
     throw new InvalidInputError('messageId', 'must be a whole number')
@@ -107,6 +108,7 @@ export async function readAnchored(
   messageId: number,
   options: AnchoredOptions,
 ): Promise<AnchoredView> {
+  requireObject('options', options)
   const limit = sizeOf('bookend', options.bookend, 3)
   const keepRoles = rolesOf(options.keepRoles)
   const around = await readAround(db, sessionId, messageId, options)

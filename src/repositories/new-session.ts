@@ -7,7 +7,7 @@ import { InvalidInputError } from '../errors.ts'
 import { nowSeconds } from '../schema/clock.ts'
 import type { Database } from '../schema/database.ts'
 import { encodeJsonColumn } from '../schema/python-json.ts'
-import { optionalText, requireText } from './input.ts'
+import { optionalText, requireObject, requireText } from './input.ts'
 
 export interface NewSession {
   /** Made from the local time when absent. */
@@ -34,9 +34,7 @@ export interface NewSessionRow {
 
 /** @throws {InvalidInputError} naming the field that cannot be stored. */
 export function toNewSessionRow(session: NewSession): NewSessionRow {
-  if (typeof session !== 'object' || session === null) {
-    throw new InvalidInputError('session', 'must be an object')
-  }
+  requireObject('session', session)
   return {
     id: session.id === undefined ? newSessionId() : requireSessionId('id', session.id),
     source: requireText('source', session.source),

@@ -3,7 +3,7 @@ import type { Expression, QueryCreator } from 'kysely'
 import type { Handle } from '../database/handle.ts'
 import { prepare } from '../database/prepared-query.ts'
 import type { Database } from '../schema/database.ts'
-import { flagOf, limitOf, offsetOf, optionalText, textsOf } from './input.ts'
+import { flagOf, limitOf, offsetOf, optionalText, requireObject, textsOf } from './input.ts'
 import { conversationActivity } from './latest-active.ts'
 import { tipsOfRoots } from './lineage-queries.ts'
 import { firstWords, lastActive, toPreview } from './session-activity.ts'
@@ -82,6 +82,7 @@ interface ListShape extends PageShape {
 }
 
 function toQuery(options: SessionListOptions): { shape: ListShape; params: PageParams } {
+  requireObject('options', options)
   const source = optionalText('source', options.source) ?? ''
   const excluded = textsOf('excludeSources', options.excludeSources)
   const children = flagOf('includeChildren', options.includeChildren, false)

@@ -1,6 +1,6 @@
 import type { Handle } from '../database/handle.ts'
 import { prepare } from '../database/prepared-query.ts'
-import { limitOf, offsetOf, optionalText } from './input.ts'
+import { limitOf, offsetOf, optionalText, requireObject } from './input.ts'
 import { latestActive } from './latest-active.ts'
 import { summaryColumns, toSummary, type SessionSummary } from './session-row.ts'
 
@@ -21,6 +21,7 @@ export async function recentSessions(
   { heavy }: Pick<Handle, 'heavy'>,
   options: RecentSessionsOptions,
 ): Promise<RecentSession[]> {
+  requireObject('options', options)
   const source = optionalText('source', options.source) ?? ''
   const limit = limitOf('limit', options.limit, 20)
   const offset = offsetOf('offset', options.offset)

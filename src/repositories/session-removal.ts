@@ -5,7 +5,7 @@ import { prepare } from '../database/prepared-query.ts'
 import { InvalidInputError } from '../errors.ts'
 import { nowSeconds } from '../schema/clock.ts'
 import type { Database } from '../schema/database.ts'
-import { lookupText, optionalText, requireText } from './input.ts'
+import { lookupText, optionalText, requireObject, requireText } from './input.ts'
 import { deleteMessages } from './message-writes.ts'
 import { removeTranscripts } from './transcript-files.ts'
 
@@ -53,6 +53,7 @@ export async function deleteSession(
  * @throws {InvalidInputError}
  */
 export async function pruneSessions(db: Handle, options: PruneOptions = {}): Promise<number> {
+  requireObject('options', options)
   const { olderThanDays = 90 } = options
   if (!Number.isFinite(olderThanDays) || olderThanDays < 0) {
     throw new InvalidInputError('olderThanDays', 'must be a number from 0 up')
@@ -136,6 +137,7 @@ async function removeSessions(trx: Transaction<Database>, sessionIds: string[]):
 }
 
 function transcriptFolder(db: Handle, options: DeleteOptions): string | undefined {
+  requireObject('options', options)
   if (options.transcriptFolder === undefined) return undefined
   if (db.read.isTransaction) {
     throw new InvalidInputError('transcriptFolder', 'is not possible inside a transaction')

@@ -4,7 +4,7 @@ import { ConstraintError, SessionNotFoundError } from '../errors.ts'
 import { nowSeconds } from '../schema/clock.ts'
 import { codePointLength } from '../schema/python-text.ts'
 import { beginsWith } from './begins-with.ts'
-import { lookupText, optionalText } from './input.ts'
+import { lookupText, optionalText, requireObject } from './input.ts'
 import {
   insertSession,
   toNewSessionRow,
@@ -45,6 +45,7 @@ export class SessionRepository {
 
   /** `create` for a caller who knows little about the session yet (spec §7). */
   async ensure(id: string, session: Partial<Omit<NewSession, 'id'>> = {}): Promise<string> {
+    requireObject('session', session)
     const row = toNewSessionRow({ ...session, id, source: session.source ?? 'unknown' })
     await this.#insert(row)
     return row.id
@@ -130,8 +131,9 @@ export class SessionRepository {
     return recentSessions(this.#db, options)
   }
 
-  async count({ source }: { source?: string } = {}): Promise<number> {
-    const only = optionalText('source', source)
+  async count(options: { source?: string } = {}): Promise<number> {
+    requireObject('options', options)
+    const only = optionalText('source', options.source)
     const { count } = await this.#db.read
       .selectFrom('sessions')
       .select((eb) => eb.fn.countAll<number>().as('count'))

@@ -3,7 +3,7 @@ import { expressionBuilder, type Transaction } from 'kysely'
 import { prepare } from '../database/prepared-query.ts'
 import { InvalidInputError } from '../errors.ts'
 import type { Database } from '../schema/database.ts'
-import { optionalText } from './input.ts'
+import { optionalText, requireObject } from './input.ts'
 import { insertSession, requireSessionId } from './new-session.ts'
 
 /** What a model call cost: tokens and calls are whole numbers, costs US dollars. */
@@ -53,9 +53,7 @@ export type UsageRow = ReturnType<typeof toUsageRow>
 
 /** @throws {InvalidInputError} naming the field that cannot be stored. */
 export function toUsageRow(sessionId: string, usage: Usage) {
-  if (typeof usage !== 'object' || usage === null) {
-    throw new InvalidInputError('usage', 'must be an object')
-  }
+  requireObject('usage', usage)
   return {
     id: requireSessionId('sessionId', sessionId),
     inputTokens: wholeNumber('inputTokens', usage.inputTokens),

@@ -7,7 +7,7 @@ import {
   SessionNotFoundError,
 } from '../errors.ts'
 import { nowSeconds } from '../schema/clock.ts'
-import { flagOf, limitOf, lookupText, requireText } from './input.ts'
+import { flagOf, limitOf, lookupText, requireObject, requireText } from './input.ts'
 import { toPreview } from './session-activity.ts'
 import type { SessionListEntry } from './session-list.ts'
 import { toSummary } from './session-row.ts'
@@ -64,6 +64,7 @@ export class TelegramTopicRepository {
   }
 
   async enable(mode: TopicMode): Promise<void> {
+    requireObject('mode', mode)
     const chatId = requireText('chatId', mode.chatId)
     const now = nowSeconds()
     const facts = {
@@ -90,6 +91,7 @@ export class TelegramTopicRepository {
   /** Also forgets the chat's bindings, unless told not to. */
   async disable(chatId: string, options: { clearBindings?: boolean } = {}): Promise<void> {
     const chat = requireText('chatId', chatId)
+    requireObject('options', options)
     const clears = flagOf('clearBindings', options.clearBindings, true)
     await orWithoutTables(undefined, () =>
       this.#db.write(async (trx) => {
@@ -117,6 +119,7 @@ export class TelegramTopicRepository {
    * @throws {SessionNotFoundError}
    */
   async bind(binding: NewTopicBinding): Promise<void> {
+    requireObject('binding', binding)
     const now = nowSeconds()
     const place = {
       chat_id: requireText('chatId', binding.chatId),
@@ -181,6 +184,7 @@ export class TelegramTopicRepository {
     userId: string
     limit?: number
   }): Promise<SessionListEntry[]> {
+    requireObject('options', options)
     const params = {
       userId: lookupText('userId', options.userId),
       limit: limitOf('limit', options.limit, 10),

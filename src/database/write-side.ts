@@ -19,7 +19,7 @@ import type { CommittedBatch, Statistics } from './statistics.ts'
 import { isFatal, type Change } from './write-batch.ts'
 import { WriteQueue } from './write-queue.ts'
 
-const CHECKPOINT_EVERY_WRITES = 50
+const CHECKPOINT_EVERY_COMMITS = 50
 const LONG_TRANSACTION_MS = 500
 
 export interface WriteSideParts {
@@ -39,7 +39,7 @@ export class WriteSide {
   readonly #parts: WriteSideParts
   readonly #queue: WriteQueue
   readonly #guard: FileGuard
-  #writesSinceCheckpoint = 0
+  #commitsSinceCheckpoint = 0
   #stopped: StoreError | undefined
 
   constructor(parts: WriteSideParts) {
@@ -167,9 +167,9 @@ export class WriteSide {
         'a transaction held the write lock for long; the agent gives up on it after one second',
       )
     }
-    this.#writesSinceCheckpoint += batch.writes
-    if (this.#writesSinceCheckpoint < CHECKPOINT_EVERY_WRITES) return
-    this.#writesSinceCheckpoint = 0
+    this.#commitsSinceCheckpoint += 1
+    if (this.#commitsSinceCheckpoint < CHECKPOINT_EVERY_COMMITS) return
+    this.#commitsSinceCheckpoint = 0
     this.checkpoint()
   }
 }

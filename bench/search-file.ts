@@ -5,29 +5,17 @@ import path from 'node:path'
 import SqliteDatabase from 'better-sqlite3'
 
 import { openStore } from '../src/index.ts'
-
-export const RARE_WORD = 'quokka'
-/** In about a third of the messages. */
-export const COMMON_WORD = 'server'
+import { benchMessage } from './search-corpus.ts'
 
 const MESSAGES_PER_SESSION = 100
-const RARE_EVERY = 20_000
-const CJK_EVERY = 8
-const COMMON_WORDS = ['the', 'deploy', COMMON_WORD, 'please', 'check', 'error', 'log', 'build']
-const CJK_PHRASES = [
-  '大别山项目',
-  '部署进度',
-  '广西和桂林',
-  '漓江很美',
-  '東京タワー',
-  '서울타워',
-  '天气',
-  '项目',
-]
+const MESSAGES_PER_TRANSACTION = 10_000
+const SOURCES = ['telegram', 'telegram', 'telegram', 'discord', 'cli']
+export const FIRST_TIME = 1_700_000_000
+export const SECONDS_PER_MESSAGE = 60
 
-/** The file for a number of messages; made at first use, kept in the temporary folder for the next run. */
+/** The file for a number of messages; made at first use (a million takes minutes), kept for the next run. */
 export async function searchFile(messages: number): Promise<string> {
-  const file = path.join(os.tmpdir(), `hermes-bench-search-v1-${messages}.db`)
+  const file = path.join(os.tmpdir(), `hermes-bench-search-v2-${messages}.db`)
   if (existsSync(file)) return file
   const unfinished = `${file}.${process.pid}`
   for (const end of ['', '-wal', '-shm']) rmSync(unfinished + end, { force: true })
@@ -43,31 +31,28 @@ function fill(file: string, messages: number): void {
     db.pragma('synchronous = OFF')
     const addSession = db.prepare('insert into sessions (id, source, started_at) values (?, ?, ?)')
     const addMessage = db.prepare(
-      'insert into messages (session_id, role, content, timestamp) values (?, ?, ?, ?)',
+      `insert into messages (session_id, role, content, tool_name, tool_calls, timestamp)
+       values (?, ?, ?, ?, ?, ?)`,
     )
     const random = pseudoRandom(42)
-    db.transaction(() => {
-      for (let index = 0; index < messages; index += 1) {
-        const session = `session-${Math.floor(index / MESSAGES_PER_SESSION)}`
-        const at = 1_770_000_000 + index
-        if (index % MESSAGES_PER_SESSION === 0) addSession.run(session, 'telegram', at)
-        addMessage.run(session, index % 2 ? 'assistant' : 'user', sentence(random, index), at)
+    const addSome = db.transaction((from: number, to: number) => {
+      for (let index = from; index < to; index += 1) {
+        const number = Math.floor(index / MESSAGES_PER_SESSION)
+        const session = `session-${number}`
+        const at = FIRST_TIME + index * SECONDS_PER_MESSAGE
+        const source = SOURCES[number % SOURCES.length]
+        if (index % MESSAGES_PER_SESSION === 0) addSession.run(session, source, at)
+        const { role, content, toolName, toolCalls } = benchMessage(random, index)
+        addMessage.run(session, role, content, toolName, toolCalls, at)
       }
-    })()
+    })
+    for (let from = 0; from < messages; from += MESSAGES_PER_TRANSACTION) {
+      addSome(from, Math.min(messages, from + MESSAGES_PER_TRANSACTION))
+    }
     db.pragma('wal_checkpoint(TRUNCATE)')
   } finally {
     db.close()
   }
-}
-
-function sentence(random: () => number, index: number): string {
-  const words = Array.from({ length: 25 }, () => {
-    if (random() < 0.2) return COMMON_WORDS[Math.floor(random() ** 3 * COMMON_WORDS.length)]
-    return `word${Math.floor(random() ** 2 * 30_000)}`
-  })
-  if (index % RARE_EVERY === 7) words[3] = RARE_WORD
-  if (index % CJK_EVERY === 0) words[5] = CJK_PHRASES[Math.floor(random() * CJK_PHRASES.length)]
-  return words.join(' ')
 }
 
 /** The same numbers in every run: a linear congruential generator. */

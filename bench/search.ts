@@ -4,7 +4,8 @@ import { openStore } from '../src/index.ts'
 import { planSearch, sanitizeSearchQuery } from '../src/repositories/search-query.ts'
 import { agentContextSql, agentIndexSql, agentLikeSql } from '../test/support/agent-search.ts'
 import type { BenchRow, BenchSuite } from './row.ts'
-import { COMMON_WORD, RARE_WORD, searchFile } from './search-file.ts'
+import { COMMON_WORD, RARE_WORD } from './search-corpus.ts'
+import { searchFile } from './search-file.ts'
 
 const MESSAGES = 200_000
 const LIMIT = 20

@@ -19,6 +19,8 @@ export {
   FileMovedError,
   HistoryConflictError,
   InvalidInputError,
+  InvalidQueryError,
+  LeaseLostError,
   MigrationFailedError,
   MigrationRequiredError,
   NotADatabaseError,
@@ -66,14 +68,28 @@ export type { Session, SessionSummary } from './repositories/session-row.ts'
 export type { Usage } from './repositories/session-usage.ts'
 export type { Handoff } from './repositories/handoff-repository.ts'
 export type { ContextMessage } from './repositories/search-context.ts'
-export type { SearchHit } from './repositories/search-repository.ts'
-export type { SearchOptions } from './repositories/search-request.ts'
+export type { SearchHit } from './repositories/search-hit.ts'
+export type { SearchNote } from './repositories/search-notes.ts'
+export type {
+  SearchResult,
+  SessionMatch,
+  SessionSearchOptions,
+  SessionSearchResult,
+} from './repositories/search-repository.ts'
+export type {
+  FindOptions,
+  SearchFilter,
+  SearchOptions,
+  SearchOrder,
+} from './repositories/search-request.ts'
+export type { FoundSession } from './repositories/search-sessions.ts'
 export type {
   NewTopicBinding,
   TopicBinding,
   TopicMode,
 } from './repositories/telegram-topic-repository.ts'
 export type { Database } from './schema/database.ts'
+export type { TextRange } from './schema/search-matcher.ts'
 export { openStore, Store } from './store.ts'
 export type { OpenStoreOptions } from './open-options.ts'
 export type { Repositories, StoreTransaction } from './store.ts'

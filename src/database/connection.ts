@@ -5,6 +5,7 @@ import type { Database as RawConnection } from 'better-sqlite3'
 
 import { DatabaseError } from '../errors.ts'
 import type { Logger } from './logger.ts'
+import { addSearchFunctions } from './search-functions.ts'
 import { sqliteCode } from './sqlite-errors.ts'
 import { StatementCache } from './statement-cache.ts'
 
@@ -33,6 +34,7 @@ export function connectReader(path: string): Connection {
     fileMustExist: true,
     timeout: READER_TIMEOUT_MS,
   })
+  addSearchFunctions(raw)
   return { raw, statements: new StatementCache(raw) }
 }
 
@@ -79,6 +81,7 @@ export function connectWriter(path: string, synchronous: Synchronous): Connectio
     // that another SQLite wrote have to be corrected (`trigram-nul.ts`). Not turned on and off around
     // each correction: that makes SQLite prepare every statement anew, a millisecond each time.
     raw.unsafeMode()
+    addSearchFunctions(raw)
   } catch (error) {
     raw.close()
     throw error

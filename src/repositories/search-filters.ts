@@ -25,28 +25,10 @@ export function fitsAny(alternatives: readonly LikeAlternative[]): RawBuilder<Sq
 }
 
 /** Whether none of the terms occurs in a message `m`. */
-export function hasNone(terms: readonly string[]): RawBuilder<SqlBool> {
+function hasNone(terms: readonly string[]): RawBuilder<SqlBool> {
   // Not `not`: of columns that are all null it would make null.
   return sql<SqlBool>`${joined('or', terms.map(occurs))} is not true`
 }
-
-/**
- * Whether each of the words, all in ASCII letters and digits, occurs in a message `m` as a word or
- * glued to characters of a script that is written without blanks.
- */
-export function hasGluedWords(words: readonly string[]): RawBuilder<SqlBool> {
-  const text = sql`lower(concat(' ', m.content, ' ', m.tool_name, ' ', m.tool_calls, ' '))`
-  return joined(
-    'and',
-    words.map((word) => {
-      const pattern = `*${NO_WORD}${word.toLowerCase()}${NO_WORD}*`
-      return sql<SqlBool>`${text} glob ${pattern}`
-    }),
-  )
-}
-
-/** GLOB's class of what may stand beside a word: no letter of a script that has blanks. */
-const NO_WORD = '[^0-9a-z\u00AA-\u1FFF\u2C00-\u2FFF]'
 
 function fits({ every, none }: LikeAlternative): RawBuilder<SqlBool> {
   const wanted = joined(

@@ -2,74 +2,133 @@ import { sql, type Expression, type Kysely, type RawBuilder, type SqlBool } from
 
 import { prepare, type PreparedQuery, type QueryOptions } from '../database/prepared-query.ts'
 import type { Database } from '../schema/database.ts'
+import { HIT_END, HIT_START } from '../schema/search-excerpt.ts'
+import type { SearchKey } from './search-cursor.ts'
 import type { SearchOrder, SearchScope } from './search-request.ts'
 
 export type SearchIndexName = 'messages_fts' | 'messages_fts_trigram'
 
-/** A hit without its surroundings. */
-export interface FoundMessage {
+/** A hit as the statements give it, without its surroundings. */
+export interface FoundRow {
   id: number
   sessionId: string
   role: string
-  /** Null when the message has no text. */
+  /** Null when the message has no text; with the marks of `search-excerpt.ts` around what was hit. */
   snippet: string | null
   timestamp: number
   toolName: string | null
   source: string
   model: string | null
   sessionStarted: number
+  sessionTitle: string | null
+  /** FTS5's bm25, lower is better; null where nothing ranks. */
+  rank: number | null
 }
 
-type IndexParams = SearchScope & { match: string }
+/** Ids, both ends included. */
+export interface IdRange {
+  readonly low: number
+  readonly high: number
+}
+
+export const ALL_IDS: IdRange = { low: 0, high: Number.MAX_SAFE_INTEGER }
+
+export interface PageScope {
+  readonly scope: SearchScope
+  readonly ids: IdRange
+  readonly order: SearchOrder
+  /** Of equal times the agent shows the better match first; a cursor needs them by id. */
+  readonly hasAgentTies: boolean
+  readonly after: Pick<SearchKey, 'value' | 'id'> | undefined
+}
+
+/** The text of a message as the agent indexes it (spec §2). */
+export const indexedText = sql<string>`
+  (coalesce(m.content, '') || ' ' || coalesce(m.tool_name, '') || ' ' || coalesce(m.tool_calls, ''))`
+
+type IndexParams = SearchScope & IdRange & { match: string }
 
 /**
- * Messages that an index finds, in the wanted order.
+ * Messages that an index finds and that fit the filters, in the wanted order.
  * @throws {DatabaseError} with `sqliteCode` SQLITE_ERROR when `match` is no FTS5 query.
  */
 export function findByIndex(
   db: Kysely<Database>,
   index: SearchIndexName,
-  params: IndexParams,
-  order: SearchOrder,
-  filter?: Expression<SqlBool>,
+  match: string,
+  page: PageScope,
+  filters: readonly Expression<SqlBool>[],
   options?: QueryOptions,
-): Promise<FoundMessage[]> {
-  if (filter) return indexQuery(db, index, params, order).where(filter).execute(options)
-  const key = `${index} ${order}`
+): Promise<FoundRow[]> {
+  const { scope, ids, order, after, hasAgentTies } = page
+  const params = { ...scope, ...ids, match }
+  if (filters.length > 0 || after) {
+    const column = order === 'relevance' ? sql`hit.rank` : sql`m.timestamp`
+    const all = after
+      ? [...filters, behind(after, column, order === 'newest' ? 'desc' : 'asc')]
+      : filters
+    return indexQuery(db, index, params, page, all).execute(options)
+  }
+  const key = `${index} ${order} ${hasAgentTies}`
   let query = prepared.get(key)
   if (!query) {
-    query = prepare<IndexParams>()((base, p) => indexQuery(base, index, p, order))
+    query = prepare<IndexParams>()((base, p) => indexQuery(base, index, p, page, []))
     prepared.set(key, query)
   }
   return query.all(db, params, options)
 }
 
-const prepared = new Map<string, PreparedQuery<IndexParams, FoundMessage>>()
+const prepared = new Map<string, PreparedQuery<IndexParams, FoundRow>>()
 
-/** Messages that fit `filter`, newest first; the excerpt shows the first place of `term`. */
-export function findByScan(
+/** Messages that fit the filters, by time; `snippet` is made for those of the page only. */
+export function findByFilters(
   db: Kysely<Database>,
-  scope: SearchScope,
-  term: string,
-  filter: Expression<SqlBool>,
+  { scope, ids, order, after }: PageScope,
+  filters: readonly Expression<SqlBool>[],
+  snippet: RawBuilder<string | null>,
   options?: QueryOptions,
-): Promise<FoundMessage[]> {
-  // A cast, because the content of a hit by tool name may be bytes.
-  const excerpt = sql<string | null>`
-    cast(substr(m.content, max(1, instr(m.content, ${term}) - 40), 120) as text)`
-  return db
+): Promise<FoundRow[]> {
+  const direction = order === 'oldest' ? 'asc' : 'desc'
+  let page = db
     .selectFrom('messages as m')
     .crossJoin('sessions as s')
     .whereRef('s.id', '=', 'm.session_id')
     .where(inScope(scope))
-    .where(filter)
-    .select(hitColumns)
-    .select(excerpt.as('snippet'))
-    .orderBy('m.timestamp', 'desc')
+    .select(['m.id'])
+    .orderBy('m.timestamp', direction)
     .orderBy('m.id')
     .limit(scope.limit)
     .offset(scope.offset)
+  for (const filter of filters) page = page.where(filter)
+  if (ids !== ALL_IDS) {
+    page = page
+      .where(sql<SqlBool>`m.id >= cast(${ids.low} as integer)`)
+      .where(sql<SqlBool>`m.id <= cast(${ids.high} as integer)`)
+  }
+  if (after) page = page.where(behind(after, sql`m.timestamp`, direction))
+  return db
+    .with('page', () => page)
+    .selectFrom('page')
+    .crossJoin('messages as m')
+    .crossJoin('sessions as s')
+    .whereRef('m.id', '=', 'page.id')
+    .whereRef('s.id', '=', 'm.session_id')
+    .select(hitColumns)
+    .select([snippet.as('snippet'), sql<null>`null`.as('rank')])
+    .orderBy('m.timestamp', direction)
+    .orderBy('m.id')
     .execute(options)
+}
+
+/** The numbers that these expressions make. */
+export async function evaluate(
+  db: Kysely<Database>,
+  expressions: readonly RawBuilder<number>[],
+  options?: QueryOptions,
+): Promise<number[]> {
+  const { rows } = await sql<{ numbers: string }>`
+    select json_array(${sql.join(expressions)}) as numbers`.execute(db, options)
+  return JSON.parse(rows[0]?.numbers ?? '[]') as number[]
 }
 
 const hitColumns = [
@@ -81,32 +140,77 @@ const hitColumns = [
   's.source',
   's.model',
   's.started_at as sessionStarted',
+  's.title as sessionTitle',
 ] as const
 
 function indexQuery(
   db: Kysely<Database>,
   index: SearchIndexName,
   p: IndexParams,
-  order: SearchOrder,
+  { order, hasAgentTies }: Pick<PageScope, 'order' | 'hasAgentTies'>,
+  filters: readonly Expression<SqlBool>[],
 ) {
   const table = sql.ref(`hit.${index}`)
   // Column -1 is whichever the hit is in: files born at version 23 or later index three of them.
-  const excerpt = sql<string | null>`snippet(${table}, -1, '>>>', '<<<', '...', 40)`
-  const found = db
-    // Cross joins keep the index outermost, which then also delivers in the order of rank.
-    .selectFrom(sql<{ rowid: number; rank: number }>`${sql.table(index)}`.as('hit'))
+  const marks = sql`${sql.lit(HIT_START)}, ${sql.lit(HIT_END)}`
+  const excerpt = sql<string | null>`snippet(${table}, -1, ${marks}, '...', 40)`
+  const found = (with_: readonly Expression<SqlBool>[]) => {
+    let query = db
+      // Cross joins keep the index outermost, which then also delivers in the order of rank.
+      .selectFrom(sql<{ rowid: number; rank: number }>`${sql.table(index)}`.as('hit'))
+      .crossJoin('messages as m')
+      .crossJoin('sessions as s')
+      .where(sql<SqlBool>`${table} match ${p.match}`)
+      .where(sql<SqlBool>`hit.rowid >= cast(${p.low} as integer)`)
+      .where(sql<SqlBool>`hit.rowid <= cast(${p.high} as integer)`)
+      .whereRef('m.id', '=', 'hit.rowid')
+      .whereRef('s.id', '=', 'm.session_id')
+      .where(inScope(p))
+    for (const filter of with_) query = query.where(filter)
+    return query
+  }
+  if (order === 'relevance') {
+    return found(filters)
+      .select(hitColumns)
+      .select([excerpt.as('snippet'), sql<number | null>`hit.rank`.as('rank')])
+      .orderBy('hit.rank')
+      .limit(p.limit)
+      .offset(p.offset)
+  }
+  const direction = order === 'newest' ? 'desc' : 'asc'
+  // The page first, because an excerpt would be made for all that are sorted.
+  return db
+    .with('page', () =>
+      found(filters)
+        .select(['m.id', sql<number>`hit.rank`.as('rank')])
+        .orderBy('m.timestamp', direction)
+        .orderBy(hasAgentTies ? sql`hit.rank` : sql`m.id`)
+        .limit(p.limit)
+        .offset(p.offset),
+    )
+    .selectFrom('page')
+    .crossJoin(sql<{ rowid: number }>`${sql.table(index)}`.as('hit'))
     .crossJoin('messages as m')
     .crossJoin('sessions as s')
     .where(sql<SqlBool>`${table} match ${p.match}`)
-    .whereRef('m.id', '=', 'hit.rowid')
+    .whereRef('hit.rowid', '=', 'page.id')
+    .whereRef('m.id', '=', 'page.id')
     .whereRef('s.id', '=', 'm.session_id')
-    .where(inScope(p))
     .select(hitColumns)
-    .select(excerpt.as('snippet'))
-    .limit(p.limit)
-    .offset(p.offset)
-  if (order === 'relevance') return found.orderBy('hit.rank')
-  return found.orderBy('m.timestamp', order === 'newest' ? 'desc' : 'asc').orderBy('hit.rank')
+    .select([excerpt.as('snippet'), 'page.rank as rank'])
+    .orderBy('m.timestamp', direction)
+    .orderBy(hasAgentTies ? sql`page.rank` : sql`m.id`)
+}
+
+/** Only what comes behind a key; ties are in the order of their ids. */
+function behind(
+  { value, id }: NonNullable<PageScope['after']>,
+  column: RawBuilder<unknown>,
+  direction: 'asc' | 'desc',
+): RawBuilder<SqlBool> {
+  const further = sql.raw(direction === 'asc' ? '>' : '<')
+  return sql<SqlBool>`(${column} ${further} ${value}
+    or (${column} = ${value} and m.id > cast(${id} as integer)))`
 }
 
 /** One text whatever is wanted, so that one prepared statement serves every list. */
@@ -117,5 +221,11 @@ function inScope(p: SearchScope): RawBuilder<SqlBool> {
       or s.source not in (select value from json_each(${p.excludeSources})))
     and (${p.sessionIds} is null
       or s.id in (select value from json_each(${p.sessionIds})))
-    and (${p.roles} is null or m.role in (select value from json_each(${p.roles})))`
+    and (${p.excludeSessionIds} is null
+      or s.id not in (select value from json_each(${p.excludeSessionIds})))
+    and (${p.userIds} is null
+      or s.user_id in (select value from json_each(${p.userIds})))
+    and (${p.roles} is null or m.role in (select value from json_each(${p.roles})))
+    and (${p.since} is null or m.timestamp >= ${p.since})
+    and (${p.until} is null or m.timestamp < ${p.until})`
 }

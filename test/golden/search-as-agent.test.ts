@@ -18,6 +18,9 @@ interface RecordedQuery {
   snippet_token?: string
 }
 
+/** What we find beyond, because punctuation at a word says nothing: the agent looks for `2?`. */
+const MORE: Record<string, number[]> = { '"大 OR 2?': [60, 2, 1] }
+
 test('finds what the statements of the agent find, in their order', async (t) => {
   const file = path.join(tempFolder(t), 'state.db')
   copyFileSync(new URL('main.db', import.meta.url), file)
@@ -37,7 +40,17 @@ test('finds what the statements of the agent find, in their order', async (t) =>
   assert.ok(answered.length > 50, String(answered.length))
   for (const { query, expected } of answered) {
     const hits = await store.search.messages(query, { limit: -1 })
-    assert.deepEqual(hits.map(toFound), expected.map(toFound), JSON.stringify(query))
+    const more = MORE[query] ?? []
+    assert.deepEqual(
+      hits.slice(0, expected.length).map(toFound),
+      expected.map(toFound),
+      JSON.stringify(query),
+    )
+    assert.deepEqual(
+      hits.slice(expected.length).map((hit) => hit.id),
+      more,
+      JSON.stringify(query),
+    )
   }
 })
 

@@ -3,14 +3,8 @@ import test, { type TestContext } from 'node:test'
 
 import * as fc from 'fast-check'
 
-import {
-  DatabaseCorruptError,
-  InvalidInputError,
-  openStore,
-  type SearchOptions,
-  type Store,
-} from '../../src/index.ts'
-import { copyFixture, withFile } from '../support/state-file.ts'
+import { InvalidInputError, openStore, type SearchOptions, type Store } from '../../src/index.ts'
+import { copyFixture } from '../support/state-file.ts'
 import { openTempStore } from '../support/temp-store.ts'
 
 /** A store in which one session said these things; their ids are 1, 2, 3 … */
@@ -93,7 +87,9 @@ test('finds a Latin word that is glued to CJK text, and no part of a word', asyn
 test('a page behind the last hit is empty, not another search', async (t) => {
   const store = await storeSaying(t, 'foobar', '修改foobar模块')
 
-  assert.deepEqual(await idsFor(store, 'foobar', { offset: 1 }), [])
+  assert.deepEqual(await idsFor(store, 'foobar'), [1, 2])
+  assert.deepEqual(await idsFor(store, 'foobar', { offset: 1 }), [2])
+  assert.deepEqual(await idsFor(store, 'foobar', { offset: 2 }), [])
   assert.deepEqual(await idsFor(store, 'foobar', { limit: 0 }), [])
 })
 
@@ -148,16 +144,6 @@ test('works inside a transaction, on what the transaction wrote', async (t) => {
   })
 
   assert.equal(found.length, 1)
-})
-
-test('a damaged index is an error, not an empty result', async (t) => {
-  const store = await storeSaying(t, 'needle')
-  withFile(store.path, (db) => {
-    db.unsafeMode()
-    db.exec(`update messages_fts_data set block = x'00' where id > 10`)
-  })
-
-  await assert.rejects(store.search.messages('needle'), DatabaseCorruptError)
 })
 
 test('refuses arguments of a wrong type or range', async (t) => {

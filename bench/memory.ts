@@ -9,6 +9,8 @@ import { withTempFile } from './temp-file.ts'
 
 const APPENDS = 100_000
 const EXPORTED = 1_000_000
+const OPTIONS =
+  '--ignoreConfig --skipLibCheck --module nodenext --target es2023 --types node --rewriteRelativeImportExtensions --lib es2024,esnext.disposable,esnext.iterator'
 const project = path.join(import.meta.dirname, '..')
 
 /** What a process uses that appends much, or exports much. */
@@ -44,15 +46,11 @@ export const memory: BenchSuite = {
 
 /** As it is published: Node's own reading of TypeScript takes some 50 MiB, which no user has. */
 function compiledChild(folder: string): string {
+  const entry = path.join(project, 'bench/memory-child.ts')
   const tsc = path.join(project, 'node_modules/typescript/bin/tsc')
   const { status, stdout } = spawnSync(
     process.execPath,
-    [
-      ...[tsc, '--ignoreConfig', '--outDir', folder, '--rootDir', project, '--skipLibCheck'],
-      ...['--module', 'nodenext', '--target', 'es2023', '--rewriteRelativeImportExtensions'],
-      ...['--lib', 'es2024,esnext.disposable,esnext.iterator', '--types', 'node'],
-      path.join(project, 'bench/memory-child.ts'),
-    ],
+    [tsc, ...OPTIONS.split(' '), '--rootDir', project, '--outDir', folder, entry],
     { encoding: 'utf8', cwd: project },
   )
   if (status !== 0) throw new Error(stdout)

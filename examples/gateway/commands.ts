@@ -47,6 +47,26 @@ export const commands: Readonly<Record<string, Command>> = {
       return `Back in ${name}, ${plural(back.messageCount, 'message')}.`
     },
   },
+  branch: {
+    usage: '/branch [title]',
+    help: 'go on in a copy; the original can be resumed',
+    takesText: true,
+    async run(gateway, source, title) {
+      const branch = await gateway.branch(source, title === '' ? {} : { title })
+      if (!branch) return 'Nothing has been said yet.'
+      return `A branch: ${branch.title}, ${plural(branch.messageCount, 'message')}.`
+    },
+  },
+  undo: {
+    usage: '/undo [how many]',
+    help: 'take back the last questions and their answers',
+    takesText: true,
+    async run(gateway, source, count) {
+      const { turns, question } = await gateway.undo(source, count === '' ? 1 : Number(count))
+      if (turns === 0) return 'There is nothing to take back.'
+      return `Took back ${plural(turns, 'question')}, from: ${excerpt(textOf(question), 160)}`
+    },
+  },
   search: {
     usage: '/search <words>',
     help: 'find what was said',
@@ -66,15 +86,18 @@ export const commands: Readonly<Record<string, Command>> = {
   },
   usage: {
     usage: '/usage',
-    help: 'what this conversation has used',
+    help: 'what this conversation has used, and all of them',
     takesText: false,
     async run(gateway, source) {
       const usage = await gateway.usage(source)
+      const days = await gateway.usageByDay(source, { scope: scopeOf(source) })
+      const calls = days.reduce((sum, { apiCalls }) => sum + apiCalls, 0)
       const cost = usage.costUsd === null ? '' : `, $${usage.costUsd.toFixed(4)}`
       const tokens = `${usage.inputTokens} in, ${usage.outputTokens} out`
       return [
         `${plural(usage.messages, 'message')}, ${plural(usage.apiCalls, 'model call')}`,
         `${plural(usage.totalTokens, 'token')} (${tokens})${cost}`,
+        `${plural(calls, 'model call')} in all your conversations`,
       ].join('\n')
     },
   },

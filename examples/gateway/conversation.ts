@@ -1,29 +1,35 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+
 import {
   parseCommand,
   type ChatSource,
   type Gateway,
   type InboundMessage,
   type Lane,
-  type PendingOptions,
 } from '../../src/gateway-adapter/index.ts'
+import { LeaseLostError } from '../../src/index.ts'
+import type { Channel } from './channel.ts'
 import { runCommand } from './commands.ts'
+import { Deliveries } from './deliveries.ts'
 import { describe, log } from './log.ts'
 import { Queues } from './queues.ts'
 import type { Responder } from './responder.ts'
 
-/** Says something in the chat a message came from. */
-export type Say = (source: ChatSource, text: string) => Promise<void>
-
 const HISTORY_MESSAGES = 60
+const HISTORY_TOKENS = 30_000
 const PENDING_SECONDS = 24 * 60 * 60
+/** How often a message asks whether the turn of another process is over. */
+const POLL_MS = 50
 
 /**
  * The main job: what people write is stored, then answered. Messages of a chat are taken in the order
- * they came; one session has one turn at a time, different sessions are answered at the same time.
+ * they came; one session has one turn at a time, different sessions are answered at the same time, in
+ * however many processes.
  */
 export class Conversations {
   readonly gateway: Gateway
   readonly #responder: Responder
+  readonly #deliveries: Deliveries
   readonly #intake = new Queues()
   readonly #turns = new Queues()
   /** By message: a redelivery must not ask the model again. */
@@ -33,6 +39,7 @@ export class Conversations {
   constructor(gateway: Gateway, responder: Responder) {
     this.gateway = gateway
     this.#responder = responder
+    this.#deliveries = new Deliveries(gateway, this.#stop.signal)
   }
 
   /**
@@ -41,41 +48,73 @@ export class Conversations {
    */
   take(
     message: InboundMessage,
-    say: Say,
+    channel: Channel,
     botUserName?: string,
   ): Promise<{ answered: Promise<void> }> {
     const { source } = message
-    return this.#intake.run(this.gateway.keyOf(source), async () => {
+    return this.#inOrder(source, async () => {
       try {
         const command = parseCommand(message.text, { botUserName })
         if (command?.addressedElsewhere) return { answered: Promise.resolve() }
         if (command) {
           const text = await runCommand(this.gateway, source, command.name, command.argument)
-          return { answered: trySay(say, source, text) }
+          return { answered: trySay(channel, source, text) }
         }
-        const { lane, messageId, settled } = await this.gateway.inbound(source, {
+        const { lane, messageId, settled, queued } = await this.gateway.inbound(source, {
           text: textWithMedia(message),
           id: message.messageId,
           at: message.at,
           replyTo: message.replyToMessageId,
           sender: message.senderName,
+          wait: this.#turns.isBusy(this.gateway.keyOf(source)),
         })
-        return { answered: settled ? Promise.resolve() : this.#answer(lane, messageId, say) }
+        return {
+          answered: settled
+            ? Promise.resolve()
+            : this.#answer(lane, messageId, channel, { begun: !queued }),
+        }
       } catch (error) {
         log(source.platform, 'a message could not be taken', error)
         const text = `That did not reach my memory, please send it again: ${describe(error)}`
-        return { answered: trySay(say, source, text) }
+        return { answered: trySay(channel, source, text) }
       }
     })
   }
 
-  /** Answers what an earlier run of this program left unanswered when it was killed. */
-  async catchUp(chats: Omit<PendingOptions, 'since'>, say: Say): Promise<void> {
+  /** The new text of a message counts from now on; its answer stays as it is. Never rejects. */
+  edit(message: InboundMessage): Promise<void> {
+    const { source, messageId, at } = message
+    return this.#inOrder(source, async () => {
+      try {
+        await this.gateway.edited(source, messageId, textWithMedia(message), { at })
+      } catch (error) {
+        log(source.platform, `the edit of message ${messageId} is lost`, error)
+      }
+    })
+  }
+
+  /** What is deleted in the chat is no longer part of the conversation. Never rejects. */
+  delete(chat: Channel['bot'] & { chatId: string }, messageIds: readonly string[]): Promise<void> {
+    return this.#inOrder(chat, async () => {
+      try {
+        await this.gateway.deleted(chat, messageIds)
+      } catch (error) {
+        log(chat.platform, `the deletion of ${messageIds.length} messages is lost`, error)
+      }
+    })
+  }
+
+  /** Answers what an earlier run of this program left unanswered, and sends what it did not get to send. */
+  async catchUp(channel: Channel): Promise<void> {
     const since = Date.now() / 1000 - PENDING_SECONDS
-    const pending = await this.gateway.pendingTurns({ ...chats, since })
-    if (pending.length === 0) return
-    log(chats.platform, `${pending.length} messages were left unanswered by an earlier run`)
-    for (const { lane, messageId } of pending) void this.#answer(lane, messageId, say)
+    const pending = await this.gateway.pendingTurns({ ...channel.bot, since })
+    if (pending.length > 0) {
+      log(channel.bot.platform, `${pending.length} messages are not answered yet`)
+    }
+    for (const { lane, messageId } of pending) {
+      void this.#answer(lane, messageId, channel, { begun: false })
+    }
+    this.#deliveries.watch(channel)
   }
 
   /** Resolves when every message taken so far has its answer. */
@@ -88,48 +127,80 @@ export class Conversations {
   async stop(): Promise<void> {
     this.#stop.abort()
     await this.idle()
+    await this.#deliveries.ended()
   }
 
-  #answer(lane: Lane, messageId: number, say: Say): Promise<void> {
+  /** By chat, for an edit or a deletion must not overtake its message. */
+  #inOrder<T>(
+    { platform, account, chatId }: Pick<ChatSource, 'platform' | 'account' | 'chatId'>,
+    work: () => Promise<T>,
+  ): Promise<T> {
+    return this.#intake.run(JSON.stringify([platform, account, chatId]), work)
+  }
+
+  #answer(
+    lane: Lane,
+    messageId: number,
+    channel: Channel,
+    { begun }: { begun: boolean },
+  ): Promise<void> {
     const running = this.#answers.get(messageId)
     if (running) return running
-    const answer = this.#turns.run(lane.sessionId, async () => {
-      if (!this.#stop.signal.aborted) await this.#tryTurn(lane, messageId, say)
+    const answer = this.#turns.run(lane.key, async () => {
+      await this.#tryTurn(lane, messageId, channel, begun)
       this.#answers.delete(messageId)
     })
     this.#answers.set(messageId, answer)
     return answer
   }
 
-  async #tryTurn(lane: Lane, messageId: number, say: Say): Promise<void> {
+  async #tryTurn(lane: Lane, messageId: number, channel: Channel, begun: boolean): Promise<void> {
     try {
-      const text = await this.#turn(lane, messageId)
-      if (text !== undefined) await trySay(say, lane.source, text)
+      if (!begun && !(await this.#begins(lane, messageId))) return
+      const replies = await this.gateway.working(lane, messageId, (lost) =>
+        this.#turn(lane, messageId, channel, AbortSignal.any([this.#stop.signal, lost])),
+      )
+      await this.#deliveries.send(channel, replies)
     } catch (error) {
       if (this.#stop.signal.aborted) return
       log(lane.source.platform, `no answer in session ${lane.sessionId}`, error)
+      // Another process is at it.
+      if (error instanceof LeaseLostError) return
       const text = `I could not answer (${describe(error)}). Your message is kept.`
-      await trySay(say, lane.source, text)
+      await trySay(channel, lane.source, text)
       await this.#giveUp(messageId)
     }
   }
 
-  async #turn(lane: Lane, messageId: number): Promise<string | undefined> {
+  /** Waits while another message of the session is being answered, here or elsewhere. */
+  async #begins(lane: Lane, messageId: number): Promise<boolean> {
+    while (!this.#stop.signal.aborted) {
+      const state = await this.gateway.begin(lane, messageId)
+      if (state !== 'queued') return state === 'begun'
+      await sleep(POLL_MS)
+    }
+    return false
+  }
+
+  async #turn(lane: Lane, messageId: number, channel: Channel, signal: AbortSignal) {
+    signal.throwIfAborted()
     const history = await this.gateway.history(lane, {
       limit: HISTORY_MESSAGES,
+      maxTokens: HISTORY_TOKENS,
       answering: messageId,
     })
-    const answer = await this.#responder.answer(history, this.#stop.signal)
-    const { duplicate } = await this.gateway.turn(lane, {
+    const answer = await this.#responder.answer(history, signal)
+    // A duplicate has no replies: somebody else answered it, or the message was deleted meanwhile.
+    const { replies } = await this.gateway.turn(lane, {
       answers: messageId,
       messages: [
         { role: 'assistant', content: answer.text, finishReason: answer.finishReason ?? null },
       ],
       model: answer.model,
       usage: answer.usage,
+      replies: channel.split(answer.text),
     })
-    // Somebody else answered it meanwhile; saying it twice would be worse than not at all.
-    return duplicate ? undefined : answer.text
+    return replies
   }
 
   async #giveUp(messageId: number): Promise<void> {
@@ -141,9 +212,10 @@ export class Conversations {
   }
 }
 
-async function trySay(say: Say, source: ChatSource, text: string): Promise<void> {
+/** For what is no part of the conversation: it is not stored, and lost when it cannot be sent. */
+async function trySay(channel: Channel, source: ChatSource, text: string): Promise<void> {
   try {
-    await say(source, text)
+    for (const part of channel.split(text)) await channel.send(source, part)
   } catch (error) {
     log(source.platform, `could not send to chat ${source.chatId}`, error)
   }

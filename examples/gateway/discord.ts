@@ -1,6 +1,7 @@
 import {
   ApplicationCommandOptionType,
   Client,
+  DiscordAPIError,
   Events,
   GatewayIntentBits,
   Partials,
@@ -13,12 +14,15 @@ import {
   type ChatSource,
 } from '../../src/gateway-adapter/index.ts'
 import { commands, runCommand } from './commands.ts'
+import type { Channel } from './channel.ts'
 import type { Conversations } from './conversation.ts'
 import { describe, log } from './log.ts'
 import type { BotSettings } from './settings.ts'
 import { splitText } from './split-text.ts'
 
 const MESSAGE_LENGTH = 2000
+/** Discord speaks of a few minutes. */
+const NONCE_SECONDS = 120
 
 /**
  * Answers every message the bot can read; its commands are slash commands, too. Resolves when `signal`
@@ -36,20 +40,29 @@ export async function serveDiscord(
       GatewayIntentBits.DirectMessages,
       GatewayIntentBits.MessageContent,
     ],
-    // Without it direct messages don't arrive before the bot has written there.
-    partials: [Partials.Channel],
+    // Without them direct messages don't arrive before the bot has written there, nor do edits and
+    // deletions of what was said before the program started.
+    partials: [Partials.Channel, Partials.Message],
     // What a model says must not ring everybody's bell.
     allowedMentions: { parse: [], repliedUser: true },
     ...(apiRoot !== undefined && { rest: { api: apiRoot } }),
   })
-  const say = (source: ChatSource, text: string) => sendText(client, source, text)
   const ended = Promise.withResolvers<void>()
   signal.addEventListener('abort', () => ended.resolve(), { once: true })
 
   client.on(Events.MessageCreate, (message) => {
     const inbound = discordInbound(message, { botId: client.user?.id })
-    if (inbound.kind !== 'message') return
-    void conversations.take(inbound, say)
+    if (inbound.kind === 'message') void conversations.take(inbound, discordChannel(message.client))
+  })
+  client.on(Events.MessageUpdate, (_, message) => {
+    const inbound = discordInbound(message, { botId: client.user?.id })
+    if (inbound.kind === 'edited') void conversations.edit(inbound)
+  })
+  client.on(Events.MessageDelete, ({ id, channelId }) => {
+    void conversations.delete({ ...botOf(client), chatId: channelId }, [id])
+  })
+  client.on(Events.MessageBulkDelete, (messages, { id: chatId }) => {
+    void conversations.delete({ ...botOf(client), chatId }, [...messages.keys()])
   })
   client.on(Events.InteractionCreate, (interaction) => {
     if (!interaction.isChatInputCommand()) return
@@ -64,10 +77,10 @@ export async function serveDiscord(
     })
     log('discord', 'connecting')
     await client.login(token)
-    const { user, application } = await ready
-    log('discord', `serving ${user.tag}`)
-    await registerCommands(application)
-    await conversations.catchUp({ platform: 'discord', account: user.id }, say)
+    const online = await ready
+    log('discord', `serving ${online.user.tag}`)
+    await registerCommands(online.application)
+    await conversations.catchUp(discordChannel(online))
   }
   try {
     await Promise.race([ended.promise, start().then(() => ended.promise)])
@@ -114,16 +127,38 @@ async function answerCommand(
   }
 }
 
-async function sendText(client: Client, source: ChatSource, text: string): Promise<void> {
-  const channel = await client.channels.fetch(source.chatId ?? '')
-  if (!channel?.isSendable()) throw new Error('the channel cannot be written to')
-  for (const content of splitText(text, MESSAGE_LENGTH)) {
-    await channel.send({
-      content,
-      ...(source.chatType !== 'dm' &&
-        source.messageId !== undefined && {
-          reply: { messageReference: source.messageId, failIfNotExists: false },
-        }),
-    })
+function botOf({ user }: Client): Channel['bot'] {
+  return { platform: 'discord', ...(user && { account: user.id }) }
+}
+
+function discordChannel(client: Client<true>): Channel {
+  return {
+    bot: botOf(client),
+    split: (text) => splitText(text, MESSAGE_LENGTH),
+    send: (source, text, nonce) => sendText(client, source, text, nonce),
+    isRefusal: (error) =>
+      error instanceof UnwritableError || (error instanceof DiscordAPIError && error.status < 500),
+    nonceSeconds: NONCE_SECONDS,
   }
+}
+
+class UnwritableError extends Error {}
+
+async function sendText(
+  client: Client,
+  source: ChatSource,
+  text: string,
+  nonce: string | undefined,
+): Promise<string> {
+  const channel = await client.channels.fetch(source.chatId ?? '')
+  if (!channel?.isSendable()) throw new UnwritableError('the channel cannot be written to')
+  const sent = await channel.send({
+    content: text,
+    ...(nonce !== undefined && { nonce, enforceNonce: true }),
+    ...(source.chatType !== 'dm' &&
+      source.messageId !== undefined && {
+        reply: { messageReference: source.messageId, failIfNotExists: false },
+      }),
+  })
+  return sent.id
 }

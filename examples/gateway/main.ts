@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
 import { openStore, StoreError, type MigrationEvent, type Store } from '../../src/index.ts'
-import { openGateway } from '../../src/gateway-adapter/index.ts'
+import { openGateway, type Gateway } from '../../src/gateway-adapter/index.ts'
 import { Conversations } from './conversation.ts'
 import { describe, log } from './log.ts'
 import { demoResponder, modelResponder, type Responder } from './responder.ts'
@@ -10,6 +10,8 @@ import { serveTerminal } from './terminal.ts'
 
 /** How long a platform that does not answer may keep a stopped gateway waiting. */
 const GRACE_MS = 5000
+const KEPT_DAYS = 90
+const DAY_MS = 24 * 60 * 60 * 1000
 
 process.exitCode = await main()
 // A bot library may still be trying to reach its platform.
@@ -48,10 +50,12 @@ async function serve(store: Store, settings: Settings): Promise<number> {
     log('gateway', 'output', error)
     if (!settings.telegram && !settings.discord) stop.abort()
   })
-  const gateway = await openGateway(store)
+  const { leaseSeconds } = settings
+  const gateway = await openGateway(store, leaseSeconds === undefined ? {} : { leaseSeconds })
   const responder = settings.model ? modelResponder(settings.model) : demoResponder
   const conversations = new Conversations(gateway, responder)
   await greet(store, responder)
+  const forgetting = forgetDaily(gateway, stop.signal)
   const serving = serveChannels(conversations, settings, stop.signal)
   try {
     await Promise.race([stopped, Promise.all(serving)])
@@ -61,7 +65,7 @@ async function serve(store: Store, settings: Settings): Promise<number> {
     return 1
   } finally {
     stop.abort()
-    const closing = Promise.allSettled([...serving, conversations.stop()])
+    const closing = Promise.allSettled([...serving, conversations.stop(), forgetting])
     await Promise.race([closing, sleep(GRACE_MS, undefined, { ref: false })])
   }
 }
@@ -86,6 +90,18 @@ function serveChannels(
   }
   // With bots, the end of the input (a service has none) must not end the program.
   return channels.length > 0 ? channels : [serveTerminal(conversations, signal)]
+}
+
+/** The ids of old messages; no platform delivers one again after that time. */
+async function forgetDaily(gateway: Gateway, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    try {
+      await gateway.archive.forget({ olderThanDays: KEPT_DAYS })
+    } catch (error) {
+      log('store', 'old message ids are kept for another day', error)
+    }
+    await sleep(DAY_MS, undefined, { signal, ref: false }).catch(() => undefined)
+  }
 }
 
 async function greet(store: Store, responder: Responder): Promise<void> {

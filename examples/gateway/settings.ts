@@ -15,6 +15,8 @@ export interface Settings {
   readonly telegram: BotSettings | undefined
   readonly discord: BotSettings | undefined
   readonly model: ModelSettings | undefined
+  /** After how long another process takes over what this one was at when it died. */
+  readonly leaseSeconds: number | undefined
 }
 
 export const HELP = `A chat bot whose memory is Hermes Agent's own session store.
@@ -30,6 +32,8 @@ Environment:
   OPENAI_BASE_URL, OPENAI_API_KEY, OPENAI_MODEL   any endpoint that speaks chat completions
   TELEGRAM_BOT_TOKEN, TELEGRAM_API_ROOT           serve Telegram
   DISCORD_TOKEN, DISCORD_API_ROOT                 serve Discord
+  GATEWAY_LEASE_SECONDS                           how long a process may stand still before another
+                                                  one takes over what it was answering (10)
 
 Without a bot token it serves this terminal; a script may pipe its messages in, one a line.
 `
@@ -52,6 +56,7 @@ export function readSettings(args: string[], env: NodeJS.ProcessEnv): Settings {
           model: env['OPENAI_MODEL'] || 'gpt-4o-mini',
         }
       : undefined,
+    leaseSeconds: env['GATEWAY_LEASE_SECONDS'] ? Number(env['GATEWAY_LEASE_SECONDS']) : undefined,
   }
 }
 

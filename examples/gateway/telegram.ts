@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Bot, GrammyError } from 'grammy'
 
 import { telegramInbound, type ChatSource } from '../../src/gateway-adapter/index.ts'
+import type { Channel } from './channel.ts'
 import type { Conversations } from './conversation.ts'
 import { log } from './log.ts'
 import type { BotSettings } from './settings.ts'
@@ -27,7 +28,7 @@ export async function serveTelegram(
   // Tried again for as long as Telegram cannot be reached. grammY's signal is typed by a polyfill.
   await bot.init(signal as Parameters<Bot['init']>[0])
   const { id: botId, username } = bot.botInfo
-  const say = (source: ChatSource, text: string) => sendText(bot, source, text)
+  const channel = telegramChannel(bot)
 
   bot.use(async ({ update }) => {
     const inbound = telegramInbound(update, { botId })
@@ -35,51 +36,59 @@ export async function serveTelegram(
       const { gateway } = conversations
       await gateway.migrateChat({ platform: 'telegram', account: botId, ...inbound })
     }
-    // Edits change nothing here yet.
-    if (inbound.kind !== 'message') return
-    await conversations.take(inbound, say, username)
+    if (inbound.kind === 'edited') await conversations.edit(inbound)
+    if (inbound.kind === 'message') await conversations.take(inbound, channel, username)
   })
   bot.catch(({ error, ctx }) => log('telegram', `update ${ctx.update.update_id}`, error))
 
-  await conversations.catchUp({ platform: 'telegram', account: String(botId) }, say)
+  await conversations.catchUp(channel)
   signal.throwIfAborted()
   const stop = (): void =>
     void bot.stop().catch((error: unknown) => log('telegram', 'last acknowledgement', error))
   signal.addEventListener('abort', stop, { once: true })
   await bot.start({
-    allowed_updates: ['message', 'channel_post'],
+    allowed_updates: ['message', 'edited_message', 'channel_post', 'edited_channel_post'],
     onStart: () => log('telegram', `serving @${username}`),
   })
 }
 
-async function sendText(bot: Bot, source: ChatSource, text: string): Promise<void> {
-  const { chatId = '', threadId, chatType, messageId } = source
-  const isGroup = chatType !== 'dm'
-  for (const part of splitText(text, MESSAGE_LENGTH)) {
-    await patiently(() =>
-      bot.api.sendMessage(chatId, part, {
-        ...(threadId !== undefined &&
-          !(isGroup && threadId === GENERAL_TOPIC) && { message_thread_id: Number(threadId) }),
-        ...(isGroup &&
-          messageId !== undefined && {
-            reply_parameters: {
-              message_id: Number(messageId),
-              allow_sending_without_reply: true,
-            },
-          }),
-      }),
-    )
+function telegramChannel(bot: Bot): Channel {
+  return {
+    bot: { platform: 'telegram', account: String(bot.botInfo.id) },
+    split: (text) => splitText(text, MESSAGE_LENGTH),
+    send: (source, text) => sendText(bot, source, text),
+    isRefusal: (error) => error instanceof GrammyError && error.error_code < 500,
+    nonceSeconds: 0,
   }
 }
 
+async function sendText(bot: Bot, source: ChatSource, text: string): Promise<string> {
+  const { chatId = '', threadId, chatType, messageId } = source
+  const isGroup = chatType !== 'dm'
+  const sent = await patiently(() =>
+    bot.api.sendMessage(chatId, text, {
+      ...(threadId !== undefined &&
+        !(isGroup && threadId === GENERAL_TOPIC) && { message_thread_id: Number(threadId) }),
+      ...(isGroup &&
+        messageId !== undefined && {
+          reply_parameters: {
+            message_id: Number(messageId),
+            allow_sending_without_reply: true,
+          },
+        }),
+    }),
+  )
+  return String(sent.message_id)
+}
+
 /** Waits once when Telegram asks for it. */
-async function patiently(send: () => Promise<unknown>): Promise<void> {
+async function patiently<T>(send: () => Promise<T>): Promise<T> {
   try {
-    await send()
+    return await send()
   } catch (error) {
     const waitS = error instanceof GrammyError ? error.parameters.retry_after : undefined
     if (waitS === undefined || waitS > FLOOD_PATIENCE_S) throw error
     await sleep(waitS * 1000)
-    await send()
+    return send()
   }
 }

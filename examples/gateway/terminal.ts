@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 
 import { normalizeSource } from '../../src/gateway-adapter/index.ts'
+import type { Channel } from './channel.ts'
 import type { Conversations } from './conversation.ts'
 
 /** Hermes calls the machine it runs on the platform "local". */
@@ -26,15 +27,22 @@ export async function serveTerminal(
   })
   // In raw mode the terminal sends no signal for Ctrl-C.
   lines.on('SIGINT', () => process.kill(process.pid, 'SIGINT'))
-  const say = async (_: unknown, text: string): Promise<void> => {
-    if (!stdout.write(`${text}\n`)) await once(stdout, 'drain')
+  const channel: Channel = {
+    bot: { platform: source.platform },
+    split: (text) => [text],
+    async send(_, text) {
+      if (!stdout.write(`${text}\n`)) await once(stdout, 'drain')
+      return randomUUID()
+    },
+    isRefusal: () => false,
+    nonceSeconds: 0,
   }
 
-  await conversations.catchUp({ platform: source.platform }, say)
+  await conversations.catchUp(channel)
   if (isInteractive) lines.prompt()
   for await (const line of lines) {
     if (signal.aborted) break
-    if (line.trim() !== '') await answered(conversations, line, say)
+    if (line.trim() !== '') await answered(conversations, line, channel)
     if (isInteractive) lines.prompt()
   }
   if (!signal.aborted) await conversations.idle()
@@ -43,7 +51,7 @@ export async function serveTerminal(
 async function answered(
   conversations: Conversations,
   line: string,
-  say: (_: unknown, text: string) => Promise<void>,
+  channel: Channel,
 ): Promise<void> {
   const taken = await conversations.take(
     {
@@ -54,7 +62,7 @@ async function answered(
       messageId: randomUUID(),
       attachments: [],
     },
-    say,
+    channel,
   )
   await taken.answered
 }

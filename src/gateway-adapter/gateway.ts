@@ -4,7 +4,7 @@ import { InvalidInputError } from '../errors.ts'
 import type { ChatMessage } from '../repositories/conversation.ts'
 import type { ExportedSession } from '../repositories/export-repository.ts'
 import { limitOf, requireText } from '../repositories/input.ts'
-import type { SearchHit } from '../repositories/search-repository.ts'
+import type { SearchHit } from '../repositories/search-hit.ts'
 import type { Store } from '../store.ts'
 import { Archive } from './archive.ts'
 import { beginTurn, giveUpTurn, type Begin } from './begin-turn.ts'
@@ -45,8 +45,6 @@ export interface GatewayOptions extends ChatOptions {
   readonly leaseSeconds?: number
 }
 
-const LEASE_SECONDS = 10
-
 /**
  * The store as a chat gateway needs it: from a message's source to its session, and never to anybody
  * else's. A message costs two transactions, `inbound` and `turn`, and one more when a reply has been
@@ -59,8 +57,7 @@ export class Gateway {
   readonly #keys: ChatOptions
   readonly #recorder: Recorder
 
-  /** @throws {InvalidInputError} */
-  constructor(store: Store, { leaseSeconds = LEASE_SECONDS, ...keys }: GatewayOptions) {
+  constructor(store: Store, { leaseSeconds = 10, ...keys }: GatewayOptions) {
     if (!(leaseSeconds > 0 && leaseSeconds < Infinity)) {
       throw new InvalidInputError('leaseSeconds', 'must be a number above 0')
     }
@@ -86,7 +83,7 @@ export class Gateway {
    * Stores a message that somebody wrote, once: the platform's message id is claimed in the same
    * transaction. Go on with the lane it returns, unless the message is `settled` or `queued`.
    */
-  inbound(at: Lane | ChatSourceInput, message: InboundText): Promise<Inbound> {
+  async inbound(at: Lane | ChatSourceInput, message: InboundText): Promise<Inbound> {
     const chat = this.#chat('source' in at ? at.source : at)
     return takeInbound(this.store, chat, message, this.#recorder)
   }
@@ -115,7 +112,7 @@ export class Gateway {
    * Stores an answer, what led to it and what it cost, and what is to be sent of it, or nothing.
    * @throws {SessionNotFoundError} when Hermes deleted the session meanwhile.
    */
-  turn(lane: Lane, turn: Turn): Promise<RecordedTurn> {
+  async turn(lane: Lane, turn: Turn): Promise<RecordedTurn> {
     return recordTurn(this.store, lane, this.#chat(lane.source), turn, this.#recorder)
   }
 
@@ -131,9 +128,9 @@ export class Gateway {
 
   /**
    * The author has changed a message: its text is replaced, the old one kept in the archive. Undefined
-   * when the message is not in a session. `at`, if given, puts edits in order that arrive out of it.
+   * when it is in no session. `at` puts edits in order that arrive out of it.
    */
-  edited(
+  async edited(
     source: ChatSourceInput,
     messageId: ChatId,
     text: string,
@@ -149,7 +146,7 @@ export class Gateway {
    * Messages were deleted from the chat: they leave the history and the search, and with them any wait
    * for an answer. Returns the ids of those that were there; others are passed over.
    */
-  deleted(chat: PlatformChat, platformMessageIds: readonly ChatId[]): Promise<number[]> {
+  async deleted(chat: PlatformChat, platformMessageIds: readonly ChatId[]): Promise<number[]> {
     return deleteMessages(this.store, chat, platformMessageIds)
   }
 
@@ -157,7 +154,10 @@ export class Gateway {
    * Ends the session (`session_reset`) and begins a new one.
    * @throws {TitleTakenError} and the chat stays in the session it was in.
    */
-  reset(source: ChatSourceInput, options: { title?: string | undefined } = {}): Promise<Switched> {
+  async reset(
+    source: ChatSourceInput,
+    options: { title?: string | undefined } = {},
+  ): Promise<Switched> {
     return resetSession(this.store, this.#chat(source), options.title)
   }
 
@@ -175,7 +175,7 @@ export class Gateway {
    * Goes back to an earlier session, given by title, id or the beginning of its id; undefined when
    * there is none in scope, or several begin so. The one that is left ends (`session_switch`).
    */
-  resume(
+  async resume(
     source: ChatSourceInput,
     wanted: string,
     { scope }: { scope: Scope },
@@ -188,7 +188,7 @@ export class Gateway {
    * was said yet. Without a title it gets the session's own, numbered.
    * @throws {TitleTakenError} and the chat stays in the session it was in.
    */
-  branch(
+  async branch(
     source: ChatSourceInput,
     options: { title?: string | undefined } = {},
   ): Promise<Switched | undefined> {
@@ -196,7 +196,7 @@ export class Gateway {
   }
 
   /** Takes the last `n` questions and all that followed out of the session, into the archive. */
-  undo(source: ChatSourceInput, n = 1): Promise<Undone> {
+  async undo(source: ChatSourceInput, n = 1): Promise<Undone> {
     return undoTurns(this.store, this.#chat(source), n)
   }
 
@@ -238,7 +238,7 @@ export class Gateway {
     return readUsage(await this.store.sessions.get(sessionId))
   }
 
-  /** What the conversation, or whoever is asking, has used with this bot, whatever sessions it was in. */
+  /** What the conversation, or whoever is asking, has used in all sessions. */
   usageByDay(source: ChatSourceInput, { scope }: { scope: Scope }): Promise<DailyUsage[]> {
     return readDailyUsage(this.store.db, this.#chat(source), scope)
   }

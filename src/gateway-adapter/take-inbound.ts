@@ -22,6 +22,8 @@ export interface InboundText {
   readonly replyTo?: ChatId
   /** The name to show in shared sessions; the source's `userName` by default. */
   readonly sender?: string | undefined
+  /** Earlier messages wait in the caller's own queue: this one is queued, though no turn is under way. */
+  readonly wait?: boolean | undefined
 }
 
 export interface Inbound {
@@ -46,7 +48,7 @@ export async function takeInbound(
   message: InboundText,
   recorder: Recorder,
 ): Promise<Inbound> {
-  const { text } = message
+  const { text, wait = false } = message
   if (typeof text !== 'string') throw new InvalidInputError('text', 'must be a string')
   const key = messageKey(chat.parts, 'id', message.id)
   const sender = optionalText('sender', message.sender) ?? chat.source.userName
@@ -56,7 +58,7 @@ export async function takeInbound(
 
   return store.transaction(async (tx) => {
     const claim = await findClaim(tx.db, key)
-    if (claim) return repeated(tx, chat, claim, recorder)
+    if (claim) return repeated(tx, chat, claim, wait, recorder)
     const lane = await enterLane(tx, chat)
     await touchRoute(tx.db, lane.routeId)
     const messageId = await tx.messages.append(lane.sessionId, { role: 'user', content })
@@ -68,7 +70,7 @@ export async function takeInbound(
       replyTo,
       sentAt,
     })
-    const queued = !(await begins(tx, lane, messageId, recorder))
+    const queued = wait || !(await begins(tx, lane, messageId, recorder))
     return { lane, messageId, duplicate: false, settled: false, queued }
   })
 }
@@ -78,13 +80,14 @@ async function repeated(
   tx: StoreTransaction,
   chat: Chat,
   claim: Claim,
+  wait: boolean,
   recorder: Recorder,
 ): Promise<Inbound> {
   const { messageId, sessionId } = claim
   const current = await settleLane(tx, chat)
   const lane = sessionId === undefined ? current : toLane(chat, current.routeId, sessionId)
   const settled = claim.settled || sessionId === undefined
-  const queued = !settled && !(await begins(tx, lane, messageId, recorder))
+  const queued = !settled && (wait || !(await begins(tx, lane, messageId, recorder)))
   return { lane, messageId, duplicate: true, settled, queued }
 }
 

@@ -6,7 +6,7 @@ import { openStore } from '../../src/index.ts'
 import { startFakeChatCompletions } from '../support/fake-chat-completions.ts'
 import { startFakeDiscord, type FakeDiscord } from '../support/fake-discord.ts'
 import { tempFolder } from '../support/temp-store.ts'
-import { startGateway } from './start-gateway.ts'
+import { shortLease, startGateway } from './start-gateway.ts'
 
 const ada = '900000000000000001'
 const bob = '900000000000000002'
@@ -73,7 +73,7 @@ test('commands work typed and as slash commands, on the same session', async (t)
 
   assert.deepEqual(
     (registered.body as { name: string }[]).map(({ name }) => name),
-    ['new', 'title', 'resume', 'search', 'usage', 'history', 'help'],
+    ['new', 'title', 'resume', 'branch', 'undo', 'search', 'usage', 'history', 'help'],
   )
 })
 
@@ -123,7 +123,7 @@ test('what the gateway was killed over is answered by the next one, and a redeli
   await using discord = await startFakeDiscord()
   await using model = await startFakeChatCompletions()
   model.reply = () => ({ content: 'never', delayMs: 60_000 })
-  const env = { ...discordEnv(discord), OPENAI_BASE_URL: model.baseUrl }
+  const env = { ...discordEnv(discord), OPENAI_BASE_URL: model.baseUrl, ...shortLease }
   await using first = startGateway(file, { env })
   await first.waitForOutput('serving')
   const asked = discord.pushMessage({ authorId: ada, content: 'are you there?' })

@@ -13,6 +13,9 @@ export function startGateway(
   return startNode(script, ['--db', file, ...args], rest)
 }
 
+/** What a killed gateway was at can be taken over after a second. */
+export const shortLease = { GATEWAY_LEASE_SECONDS: '1' }
+
 /** The lines after the greeting. */
 export function chatLines(gateway: RunningProcess): string[] {
   const [, chat = ''] = gateway.stdout.split('/help lists them.\n')

@@ -15,7 +15,7 @@ import {
   type PythonWrite,
 } from '../support/python.ts'
 import { tempFolder } from '../support/temp-store.ts'
-import { startGateway } from './start-gateway.ts'
+import { shortLease, startGateway } from './start-gateway.ts'
 
 const ada = { chatId: 12345, userId: 12345, firstName: 'Ada' }
 
@@ -190,7 +190,7 @@ test('after kill -9 the conversation goes on: nothing lost, nothing doubled, the
   const file = path.join(tempFolder(t), 'state.db')
   await using telegram = await startFakeBotApi()
   await using model = await startFakeChatCompletions()
-  const env = { ...telegramEnv(telegram), ...modelEnv(model) }
+  const env = { ...telegramEnv(telegram), ...modelEnv(model), ...shortLease }
   await using first = startGateway(file, { env })
   const answered = telegram.pushMessage({ ...ada, text: 'one' })
   await telegram.nextSent()

@@ -3,7 +3,12 @@ const DAY = 24 * HOUR
 /** More than any zone was ever away from UTC. */
 const FARTHEST = 16 * HOUR
 
+/** Less than from one daily hour to the next, whatever the clocks do in between. */
+const SHORTEST_DAY = 20 * HOUR
+
 const formats = new Map<string, Intl.DateTimeFormat>()
+/** By hour and zone: the calendar is slow to ask, and every message asks. */
+const latest = new Map<string, number>()
 
 /**
  * What the clocks of an IANA zone, the host's by default, show at an instant: milliseconds, as if they
@@ -27,6 +32,17 @@ export function wallTime(at: number, timeZone: string | undefined): number {
  * it is the moment of the skip, where it comes twice the first time; a day that is skipped has none.
  */
 export function latestDaily(now: number, hour: number, timeZone: string | undefined): number {
+  // The host's own zone is quick to ask, and may change.
+  if (timeZone === undefined) return findLatestDaily(now, hour, timeZone)
+  const key = `${hour} ${timeZone}`
+  const known = latest.get(key)
+  if (known !== undefined && known <= now && now < known + SHORTEST_DAY) return known
+  const found = findLatestDaily(now, hour, timeZone)
+  latest.set(key, found)
+  return found
+}
+
+function findLatestDaily(now: number, hour: number, timeZone: string | undefined): number {
   const today = startOfDay(wallTime(now, timeZone))
   // Where clocks are set back over midnight, tomorrow has begun before.
   for (let day = today + DAY; ; day -= DAY) {

@@ -11,6 +11,8 @@ const DAY = 24 * HOUR
 const STEP = HOUR / 2
 
 const zone = fc.constantFrom(
+  // Clocks set forward by two hours.
+  'Antarctica/Troll',
   'Europe/Berlin',
   'America/New_York',
   'Australia/Lord_Howe',
@@ -63,12 +65,13 @@ function latestByLooking(now: number, atHour: number, timeZone: string): number 
   return latest
 }
 
-test('the latest daily hour is the one a person looking at the clock would name', () => {
+test('the latest daily hour is the one a person looking at the clock would name, each time', () => {
+  const later = fc.integer({ min: 0, max: 30 * HOUR })
   fc.assert(
-    fc.property(instant, hour, zone, (now, atHour, timeZone) => {
-      const latest = latestDaily(now, atHour, timeZone)
-
-      assert.equal(latest, latestByLooking(now, atHour, timeZone))
+    fc.property(instant, later, hour, zone, (now, wait, atHour, timeZone) => {
+      for (const at of [now, now + wait]) {
+        assert.equal(latestDaily(at, atHour, timeZone), latestByLooking(at, atHour, timeZone))
+      }
     }),
     { numRuns: 150 },
   )
@@ -86,6 +89,14 @@ test('every daily hour is the latest from its own moment to that of the next, ab
     }),
     { numRuns: 500 },
   )
+})
+
+test('a day that has begun stays begun when clocks are set back into the day before', () => {
+  const midnight = Date.parse('2010-11-07T02:30Z')
+  // A minute after it the clocks of Newfoundland were set back to 23:01.
+  const afterwards = Date.parse('2010-11-07T02:45Z')
+
+  assert.equal(latestDaily(afterwards, 0, 'America/St_Johns'), midnight)
 })
 
 test('the wall clock of a zone is what the host in that zone shows', () => {

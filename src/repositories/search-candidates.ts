@@ -14,6 +14,14 @@ export interface Candidates {
   readonly ranges: readonly (readonly [from: string, to: string])[]
 }
 
+/** Katakana in half width, in which a voicing mark is a character of its own. */
+const HALF_WIDTH = new Map(
+  Array.from({ length: 0xff_9e - 0xff_61 }, (_, index) => String.fromCharCode(0xff_61 + index))
+    .flatMap((half) => [half, `${half}ﾞ`, `${half}ﾟ`])
+    .map((half) => [half.normalize('NFKC'), half] as const)
+    .filter(([full]) => full.length === 1),
+)
+
 /** More are not worth the look-ups. */
 const MOST_SETS = 8
 /** Above every character that a trigram can go on with. */
@@ -98,7 +106,7 @@ function candidatesOfTerm({ text, isPrefix }: SearchTerm): Candidates {
   return {
     words: [...asWords.map((variant) => quoted(variant, isPrefix)), ...escapedForms(text)],
     trigrams: long.map((variant) => quoted(variant)),
-    ranges: short.flatMap(rangesOf),
+    ranges: short.flatMap((variant) => rangesOf(variant, isPrefix)),
   }
 }
 
@@ -108,13 +116,14 @@ function variantsOf(text: string): string[] {
   const wide = plain.replaceAll(/[!-~]/g, (unit) =>
     String.fromCharCode(unit.charCodeAt(0) - 0x20 + 0xff_00),
   )
-  return [...new Set([text, text.normalize('NFC'), plain, ...(plain === wide ? [] : [wide])])]
+  const half = Array.from(plain, (character) => HALF_WIDTH.get(character) ?? character).join('')
+  return [...new Set([text, text.normalize('NFC'), plain, wide, half])]
 }
 
 /** A short Latin word is found as a word; here it is about those glued to characters without blanks. */
-function rangesOf(short: string): (readonly [string, string])[] {
+function rangesOf(short: string, isPrefix: boolean): (readonly [string, string])[] {
   const text = lower(short)
-  if (!/^[a-z0-9]+$/.test(text)) return [wholeRange(text)]
+  if (isPrefix || !/^[a-z0-9]+$/.test(text)) return [wholeRange(text)]
   return [
     [text, `${text}0`],
     [`${text}:`, `${text}a`],

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
 
-import { InvalidInputError, type Store } from '../../src/index.ts'
+import { InvalidInputError, openStore, type Store } from '../../src/index.ts'
 import {
   hermesV11,
   openGateway,
@@ -10,6 +10,7 @@ import {
   type GatewayOptions,
   type ResetOptions,
 } from '../../src/gateway-adapter/index.ts'
+import { withFile } from '../support/state-file.ts'
 import { openTempStore } from '../support/temp-store.ts'
 
 const ada = { platform: 'telegram', account: '1', chatType: 'dm', chatId: 5, userId: 5 }
@@ -140,6 +141,39 @@ test('fifty messages at once after the silence make one new session', async (t) 
   assert.equal(new Set(taken.map(({ lane }) => lane.sessionId)).size, 1)
   assert.equal(taken.filter(({ lane }) => lane.reset).length, 1)
   assert.equal(await store.sessions.count(), 2)
+})
+
+test('two processes that get the first messages after the silence make one new session', async (t) => {
+  const { store, gateway, forward } = await gatewayWith(t, { default: idle })
+  await using otherStore = await openStore({ path: store.path })
+  const other = await openGateway(otherStore, { resets: { default: idle } })
+  await say(gateway)
+
+  forward(2 * HOUR)
+  const taken = await Promise.all(
+    Array.from({ length: 20 }, (_, n) => say(n % 2 === 0 ? gateway : other)),
+  )
+
+  assert.equal(new Set(taken.map(({ lane }) => lane.sessionId)).size, 1)
+  assert.equal(taken.filter(({ lane }) => lane.reset).length, 1)
+  assert.equal(await store.sessions.count(), 2)
+})
+
+test('when the new session cannot be made the old one does not end, and the message is not taken', async (t) => {
+  const { store, gateway, forward } = await gatewayWith(t, { default: idle })
+  const before = await say(gateway)
+  const refuse = `create trigger refuse before insert on sessions begin select raise(abort, 'no'); end`
+  withFile(store.path, (db) => db.exec(refuse))
+
+  forward(2 * HOUR)
+  await assert.rejects(gateway.inbound(ada, { text: 'hello', id: 'x' }))
+  const { endedAt } = await store.sessions.get(before.lane.sessionId)
+  const stored = await store.messages.count()
+  withFile(store.path, (db) => db.exec('drop trigger refuse'))
+  const after = await gateway.inbound(ada, { text: 'hello', id: 'x' })
+
+  assert.deepEqual([endedAt, stored], [null, 1])
+  assert.deepEqual([after.duplicate, after.lane.reset?.reason], [false, 'idle'])
 })
 
 test('a message delivered once more does not leave the session of the first', async (t) => {

@@ -1,6 +1,7 @@
 import os from 'node:os'
 
 import { contention } from './contention.ts'
+import { gatewaySuite } from './gateway.ts'
 import { listsSuite } from './lists.ts'
 import { memory } from './memory.ts'
 import { messages } from './messages.ts'
@@ -9,7 +10,15 @@ import { searchSuite } from './search.ts'
 import { writes } from './writes.ts'
 
 /** In the order they are run. */
-const suites: readonly BenchSuite[] = [writes, messages, listsSuite, searchSuite, contention, memory]
+const suites: readonly BenchSuite[] = [
+  writes,
+  messages,
+  listsSuite,
+  searchSuite,
+  gatewaySuite,
+  contention,
+  memory,
+]
 
 const filter = process.argv[2] ?? ''
 const cpu = os.cpus()[0]?.model.trim() ?? 'unknown processor'

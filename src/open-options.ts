@@ -2,7 +2,7 @@ import { retryPolicy, type RetryOptions } from './database/busy-retry.ts'
 import type { Synchronous } from './database/connection.ts'
 import { resolveStatePath } from './database/files.ts'
 import { findLockHolder } from './database/lock-holder.ts'
-import { silentLogger, type Logger } from './database/logger.ts'
+import { harmless, silentLogger, type Logger } from './database/logger.ts'
 import { InvalidInputError } from './errors.ts'
 import type { OnProgress } from './migrations/runner.ts'
 
@@ -55,7 +55,15 @@ export function openSettings(options: OpenStoreOptions) {
   }
   const path = resolveStatePath(options.path)
   const retry = retryPolicy(options.retry, () => findLockHolder(path))
-  return { path, readonly, synchronous, retry, onProgress, logger, slowQueryMs } as const
+  return {
+    path,
+    readonly,
+    synchronous,
+    retry,
+    onProgress,
+    logger: harmless(logger),
+    slowQueryMs,
+  } as const
 }
 
 /**

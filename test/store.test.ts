@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync, mkdirSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { test } from 'node:test'
@@ -151,6 +152,26 @@ test('five stores of one process make one new file together', async (t) => {
   assert.equal(rows?.length, 5)
   await Promise.all(stores.map((store) => store.close()))
   assertComplete(file)
+})
+
+test('a logger that throws stops no write, and the process is warned', async (t) => {
+  const fail = (): never => {
+    throw new Error('the log disk is full')
+  }
+  const logger = { debug: fail, info: fail, warn: fail, error: fail }
+  const file = path.join(tempFolder(t), 'state.db')
+  await using store = await openStore({ path: file, logger })
+  const warned = once(process, 'warning')
+
+  await store.transaction(async (tx) => {
+    await tx.meta.set('first', '1')
+    // Long enough for the store to tell that the lock was held for long.
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 600)
+  })
+  await store.meta.set('second', '2')
+
+  assert.match(String(await warned), /the log disk is full/)
+  assert.equal(await store.meta.get('second'), '2')
 })
 
 function restoreHermesHome(before: string | undefined): void {

@@ -12,3 +12,25 @@ export const silentLogger: Logger = {
   warn: () => {},
   error: () => {},
 }
+
+/**
+ * The caller's logger, kept from doing harm: what it throws becomes a process warning. The write queue
+ * logs between a COMMIT and its answer, where a throw would leave every later write waiting.
+ */
+export function harmless(logger: Logger): Logger {
+  const guarded =
+    (level: keyof Logger) =>
+    (fields: object, message: string): void => {
+      try {
+        logger[level](fields, message)
+      } catch (error) {
+        process.emitWarning(`the logger of hermes-session-store failed: ${String(error)}`)
+      }
+    }
+  return {
+    debug: guarded('debug'),
+    info: guarded('info'),
+    warn: guarded('warn'),
+    error: guarded('error'),
+  }
+}

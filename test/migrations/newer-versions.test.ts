@@ -4,11 +4,7 @@ import { test } from 'node:test'
 
 import { sql } from 'kysely'
 
-import {
-  openStore,
-  ReadonlyError,
-  SchemaUnreadableError,
-} from '../../src/index.ts'
+import { openStore, ReadonlyError, SchemaUnreadableError } from '../../src/index.ts'
 import { addMeta, copyFixture, sideFiles, withFile } from '../support/state-file.ts'
 
 for (const name of ['v12', 'v14', 'v18', 'v22', 'v25']) {

@@ -25,7 +25,12 @@ interface Facts {
   lastWord: number | null
   firstTrigram: number | null
   lastTrigram: number | null
+  /** Bytes in the shorter of the records that say where the terms of an index are. */
+  structure: number | null
 }
+
+/** The record of an index without a term; a damaged one can look the same, and finds nothing. */
+const EMPTY_STRUCTURE = 8
 
 /**
  * Cheap: it looks for the triggers that keep the indexes and at their ends only, one at a time, as
@@ -41,6 +46,7 @@ export async function indexState(db: Kysely<Database>): Promise<IndexState> {
   if (firstWord === null || lastWord === null || firstTrigram === null || lastTrigram === null) {
     return { kind: 'unusable' }
   }
+  if ((facts.structure ?? 0) <= EMPTY_STRUCTURE) return { kind: 'unusable' }
   const low = Math.max(firstWord, firstTrigram)
   const high = Math.min(lastWord, lastTrigram)
   const isWhole = low <= first && high >= last
@@ -71,6 +77,9 @@ const facts = prepare<object>()((db) =>
       sql<number | null>`(select max(id) from messages_fts_docsize)`.as('lastWord'),
       sql<number | null>`(select min(id) from messages_fts_trigram_docsize)`.as('firstTrigram'),
       sql<number | null>`(select max(id) from messages_fts_trigram_docsize)`.as('lastTrigram'),
+      sql<number | null>`(select min(
+        (select length(block) from messages_fts_data where id = 10),
+        (select length(block) from messages_fts_trigram_data where id = 10)))`.as('structure'),
     ])
     .limit(sql.lit(1)),
 )

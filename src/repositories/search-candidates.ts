@@ -12,6 +12,8 @@ export interface Candidates {
   readonly trigrams: readonly string[]
   /** Ranges of trigrams, for what is shorter than one. */
   readonly ranges: readonly (readonly [from: string, to: string])[]
+  /** No index tells, so it has to be all messages. */
+  readonly isEverywhere: boolean
 }
 
 /** Katakana in half width, in which a voicing mark is a character of its own. */
@@ -52,6 +54,7 @@ export function candidatesByText(texts: readonly string[]): Candidates {
     words: [],
     trigrams: long.map((text) => quoted(text)),
     ranges: short.map((text) => wholeRange(lower(text))),
+    isEverywhere: short.some(endsArguments),
   }
 }
 
@@ -68,6 +71,7 @@ export function selectCandidates(candidates: Candidates, ids: IdRange): RawBuild
 
 /** How many ids there are, at most `most`; counted twice where two of the indexes have them. */
 export function countCandidates(candidates: Candidates, most: number): RawBuilder<number> {
+  if (candidates.isEverywhere) return sql.lit(most)
   const selects = sql.join(selectsOf(candidates, ALL_IDS), sql` union all `)
   return sql<number>`(select count(*) from (${selects} limit ${sql.lit(most)}))`
 }
@@ -107,6 +111,7 @@ function candidatesOfTerm({ text, isPrefix }: SearchTerm): Candidates {
     words: [...asWords.map((variant) => quoted(variant, isPrefix)), ...escapedForms(text)],
     trigrams: long.map((variant) => quoted(variant)),
     ranges: short.flatMap((variant) => rangesOf(variant, isPrefix)),
+    isEverywhere: short.some(endsArguments),
   }
 }
 
@@ -130,6 +135,14 @@ function rangesOf(short: string, isPrefix: boolean): (readonly [string, string])
     [`${text}{`, `${text}\u00b5`],
     [`${text}\u0e00`, text + LAST],
   ]
+}
+
+/**
+ * A trigram is found by how it begins, and behind content and tool name the agent indexes a blank. What
+ * ends the arguments of a tool ends the text, so at the very end no trigram begins with it.
+ */
+function endsArguments(short: string): boolean {
+  return /[\]}"]$/.test(short)
 }
 
 function wholeRange(text: string): readonly [string, string] {
@@ -182,6 +195,7 @@ function united(all: readonly Candidates[]): Candidates {
     words: [...new Set(all.flatMap(({ words }) => words))],
     trigrams: [...new Set(all.flatMap(({ trigrams }) => trigrams))],
     ranges: all.flatMap(({ ranges }) => ranges),
+    isEverywhere: all.some(({ isEverywhere }) => isEverywhere),
   }
 }
 

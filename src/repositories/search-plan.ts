@@ -141,6 +141,7 @@ function reachOf(state: IndexState): IdRange | undefined {
 
 /** Whether a message is in the set, or not indexed yet. */
 export function isAmong(set: Candidates, { reach }: ReadPass, ids: IdRange): Condition {
+  if (set.isEverywhere) return sql<SqlBool>`true`
   const isIn = sql<SqlBool>`m.id in (${selectCandidates(set, ids)})`
   if (!reach) return isIn
   return sql<SqlBool>`(${isIn}

@@ -207,6 +207,6 @@ function notesOn(state: IndexState): SearchNote[] {
 function isIndexError(error: unknown): boolean {
   return (
     (error instanceof DatabaseCorruptError && error.scope === 'index') ||
-    (error instanceof DatabaseError && error.message.startsWith('no such table'))
+    (error instanceof DatabaseError && /^no such (?:fts5 )?table/.test(error.message))
   )
 }

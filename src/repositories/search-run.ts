@@ -64,7 +64,7 @@ export async function runTogether(
   }
   const sign = order === 'oldest' ? 1 : -1
   const sorted = [...found.values()].toSorted(
-    ({ row: a }, { row: b }) => sign * (a.timestamp - b.timestamp) || a.id - b.id,
+    ({ row: a }, { row: b }) => sign * (a.timestamp - b.timestamp || a.id - b.id),
   )
   return limit === -1 ? sorted : sorted.slice(0, limit)
 }

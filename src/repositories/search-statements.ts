@@ -37,7 +37,7 @@ export interface PageScope {
   readonly scope: SearchScope
   readonly ids: IdRange
   readonly order: SearchOrder
-  /** Of equal times the agent shows the better match first; a cursor needs them by id. */
+  /** Of equal times the agent shows the better match first; otherwise they are ordered by id. */
   readonly hasAgentTies: boolean
   readonly after: Pick<SearchKey, 'value' | 'id'> | undefined
 }
@@ -45,6 +45,12 @@ export interface PageScope {
 /** The text of a message as the agent indexes it (spec §2). */
 export const indexedText = sql<string>`
   (coalesce(m.content, '') || ' ' || coalesce(m.tool_name, '') || ' ' || coalesce(m.tool_calls, ''))`
+
+type Direction = 'asc' | 'desc'
+
+function directionOf(order: SearchOrder): Direction {
+  return order === 'newest' ? 'desc' : 'asc'
+}
 
 type IndexParams = SearchScope & IdRange & { match: string }
 
@@ -64,9 +70,8 @@ export function findByIndex(
   const params = { ...scope, ...ids, match }
   if (filters.length > 0 || after) {
     const column = order === 'relevance' ? sql`hit.rank` : sql`m.timestamp`
-    const all = after
-      ? [...filters, behind(after, column, order === 'newest' ? 'desc' : 'asc')]
-      : filters
+    const direction = directionOf(order)
+    const all = after ? [...filters, behind(after, column, direction, direction)] : filters
     return indexQuery(db, index, params, page, all).execute(options)
   }
   const key = `${index} ${order} ${hasAgentTies}`
@@ -83,12 +88,13 @@ const prepared = new Map<string, PreparedQuery<IndexParams, FoundRow>>()
 /** Messages that fit the filters, by time; `snippet` is made for those of the page only. */
 export function findByFilters(
   db: Kysely<Database>,
-  { scope, ids, order, after }: PageScope,
+  { scope, ids, order, after, hasAgentTies }: PageScope,
   filters: readonly Expression<SqlBool>[],
   snippet: RawBuilder<string | null>,
   options?: QueryOptions,
 ): Promise<FoundRow[]> {
   const direction = order === 'oldest' ? 'asc' : 'desc'
+  const tieDirection = hasAgentTies ? 'asc' : direction
   let page = db
     .selectFrom('messages as m')
     .crossJoin('sessions as s')
@@ -96,7 +102,7 @@ export function findByFilters(
     .where(inScope(scope))
     .select(['m.id'])
     .orderBy('m.timestamp', direction)
-    .orderBy('m.id')
+    .orderBy('m.id', tieDirection)
     .limit(scope.limit)
     .offset(scope.offset)
   for (const filter of filters) page = page.where(filter)
@@ -105,7 +111,7 @@ export function findByFilters(
       .where(sql<SqlBool>`m.id >= cast(${ids.low} as integer)`)
       .where(sql<SqlBool>`m.id <= cast(${ids.high} as integer)`)
   }
-  if (after) page = page.where(behind(after, sql`m.timestamp`, direction))
+  if (after) page = page.where(behind(after, sql`m.timestamp`, direction, tieDirection))
   return db
     .with('page', () => page)
     .selectFrom('page')
@@ -116,7 +122,7 @@ export function findByFilters(
     .select(hitColumns)
     .select([snippet.as('snippet'), sql<null>`null`.as('rank')])
     .orderBy('m.timestamp', direction)
-    .orderBy('m.id')
+    .orderBy('m.id', tieDirection)
     .execute(options)
 }
 
@@ -177,14 +183,14 @@ function indexQuery(
       .limit(p.limit)
       .offset(p.offset)
   }
-  const direction = order === 'newest' ? 'desc' : 'asc'
+  const direction = directionOf(order)
   // The page first, because an excerpt would be made for all that are sorted.
   return db
     .with('page', () =>
       found(filters)
         .select(['m.id', sql<number>`hit.rank`.as('rank')])
         .orderBy('m.timestamp', direction)
-        .orderBy(hasAgentTies ? sql`hit.rank` : sql`m.id`)
+        .orderBy(hasAgentTies ? sql`hit.rank` : sql`m.id`, hasAgentTies ? 'asc' : direction)
         .limit(p.limit)
         .offset(p.offset),
     )
@@ -199,18 +205,19 @@ function indexQuery(
     .select(hitColumns)
     .select([excerpt.as('snippet'), 'page.rank as rank'])
     .orderBy('m.timestamp', direction)
-    .orderBy(hasAgentTies ? sql`page.rank` : sql`m.id`)
+    .orderBy(hasAgentTies ? sql`page.rank` : sql`m.id`, hasAgentTies ? 'asc' : direction)
 }
 
-/** Only what comes behind a key; ties are in the order of their ids. */
+/** Only what comes behind a key. */
 function behind(
   { value, id }: NonNullable<PageScope['after']>,
   column: RawBuilder<unknown>,
-  direction: 'asc' | 'desc',
+  direction: Direction,
+  tieDirection: Direction,
 ): RawBuilder<SqlBool> {
-  const further = sql.raw(direction === 'asc' ? '>' : '<')
-  return sql<SqlBool>`(${column} ${further} ${value}
-    or (${column} = ${value} and m.id > cast(${id} as integer)))`
+  const further = (way: Direction): RawBuilder<unknown> => sql.raw(way === 'asc' ? '>' : '<')
+  return sql<SqlBool>`(${column} ${further(direction)} ${value}
+    or (${column} = ${value} and m.id ${further(tieDirection)} cast(${id} as integer)))`
 }
 
 /** One text whatever is wanted, so that one prepared statement serves every list. */

@@ -50,8 +50,15 @@ test('the packed package works from JavaScript and from TypeScript in an empty p
     process.execPath,
     [
       path.join(project, 'node_modules/typescript/bin/tsc'),
-      ...['--noEmit', '--strict', '--module', 'nodenext', '--target', 'es2023'],
-      ...['--types', 'node', 'consumer.ts'],
+      '--noEmit',
+      '--strict',
+      '--module',
+      'nodenext',
+      '--target',
+      'es2023',
+      '--types',
+      'node',
+      'consumer.ts',
     ],
     { cwd: folder },
   )

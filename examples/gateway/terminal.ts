@@ -9,6 +9,9 @@ import type { Conversations } from './conversation.ts'
 /** Hermes calls the machine it runs on the platform "local". */
 const source = normalizeSource({ platform: 'local', chatType: 'dm', chatId: 'terminal' })
 
+/** What a terminal would obey instead of show; whoever writes to a bot on this file can send it here. */
+const OBEYED = /[\0-\x08\x0b-\x1f\x7f-\x9f]/g
+
 /**
  * Serves standard input: each line is a message, and is answered before the next is read. Resolves at
  * the end of the input when everything is answered, or when `signal` aborts.
@@ -31,7 +34,8 @@ export async function serveTerminal(
     bot: { platform: source.platform },
     split: (text) => [text],
     async send(_, text) {
-      if (!stdout.write(`${text}\n`)) await once(stdout, 'drain')
+      const shown = text.replaceAll('\r\n', '\n').replaceAll(OBEYED, '\ufffd')
+      if (!stdout.write(`${shown}\n`)) await once(stdout, 'drain')
       return randomUUID()
     },
     isRefusal: () => false,

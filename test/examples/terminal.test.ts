@@ -167,6 +167,18 @@ test('a session of an old Hermes file can be listed, searched, resumed and conti
   assert.equal((await store.sessions.get(id)).endedAt, null)
 })
 
+test('what somebody wrote cannot steer the terminal that shows it', async (t) => {
+  const file = path.join(tempFolder(t), 'state.db')
+  await using store = await openStore({ path: file })
+  const id = await store.sessions.create({ source: 'telegram' })
+  await store.messages.append(id, { role: 'user', content: 'treasure \x1b]0;gone\x07 \x9b2J מפה' })
+
+  await using gateway = startGateway(file, { input: '/search treasure\n' })
+  await gateway.exited
+
+  assert.match(gateway.stdout, /treasure<<< \ufffd\]0;gone\ufffd \ufffd2J מפה/)
+})
+
 test('a reader of its output that goes away ends the chat cleanly, with what was said stored', async (t) => {
   const file = path.join(tempFolder(t), 'state.db')
   await using gateway = startGateway(file)

@@ -38,8 +38,9 @@ export class Archive {
   }
 
   /**
-   * Forgets the platforms' ids of messages older than that, which must be longer than any platform may
-   * still deliver one again; call it once a day. Messages, usage and former texts stay.
+   * Forgets the platforms' ids of messages older than that, with who sent them and what is still unsent;
+   * it must be longer than any platform may still deliver one again. Call it once a day. Messages, usage
+   * and former texts stay.
    */
   forget({ olderThanDays }: { olderThanDays: number }): Promise<Forgotten> {
     return forgetOlder(this.#store, olderThanDays)

@@ -96,6 +96,7 @@ export class Gateway {
   /**
    * Does the work of a turn that has begun, for as long as it takes, and lets the next one begin at its
    * end. The signal aborts when this process stood still for so long that another took the turn over.
+   * @throws {LeaseLostError} when the turn has not begun, or has been taken over already.
    */
   working<T>(lane: Lane, messageId: number, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const { gatewayId, leaseSeconds } = this.#recorder

@@ -15,7 +15,7 @@ import {
   type OutboxOptions,
   type Reply,
 } from './outbox-rows.ts'
-import { whileHolding } from './while-holding.ts'
+import { assertHolding, whileHolding } from './while-holding.ts'
 
 export interface SendOptions {
   /** Whether the error means that the platform took nothing. By default nothing is that certain. */
@@ -42,6 +42,7 @@ export class Outbox {
    * Sends the replies of a turn one after another: `attempt` sends one and tells how the platform calls
    * it. Each is marked when it is delivered. When one fails this rejects with the attempt's error; that
    * one and those after it are then among the undelivered.
+   * @throws {LeaseLostError} when it is called so late that another process has taken them up.
    */
   async send(
     replies: readonly Reply[],
@@ -53,6 +54,7 @@ export class Outbox {
     const lease = replyLease(this.#gatewayId, first.turnId)
     await whileHolding(this.#store, lease, this.#leaseSeconds, async () => {
       for (const reply of replies) {
+        await assertHolding(this.#store, lease)
         let ids: ChatId | readonly ChatId[]
         try {
           ids = await attempt(reply)

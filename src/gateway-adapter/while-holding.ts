@@ -6,6 +6,7 @@ import { isHolding, releaseLease, renewLease, type Lease } from './leases.ts'
  * Does a piece of work whose lease was taken, renews the lease in the meantime, and gives it back at the
  * end unless the work has. The signal aborts when somebody else has taken the work over, which happens
  * to a process that stood still for longer than the lease; `work` may go on, but in vain.
+ * @throws {LeaseLostError} when that has happened before it could begin.
  */
 export async function whileHolding<T>(
   store: Store,
@@ -13,6 +14,7 @@ export async function whileHolding<T>(
   seconds: number,
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
+  await assertHolding(store, lease)
   const lost = new AbortController()
   let renewal: Promise<void> = Promise.resolve()
   const timer = setInterval(
@@ -45,6 +47,11 @@ export async function whileHolding<T>(
     await renewal
     await giveBack(store, lease)
   }
+}
+
+/** @throws {LeaseLostError} */
+export async function assertHolding(store: Store, lease: Lease): Promise<void> {
+  if (!(await isHolding(store.db, lease))) throw new LeaseLostError(lease.name)
 }
 
 async function giveBack(store: Store, lease: Lease): Promise<void> {

@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
 import { Conversations } from '../../examples/gateway/conversation.ts'
-import type { Responder } from '../../examples/gateway/responder.ts'
+import { textOf, type Responder } from '../../examples/gateway/responder.ts'
 import { readSettings } from '../../examples/gateway/settings.ts'
 import { openGateway } from '../../src/gateway-adapter/index.ts'
 import { openStore } from '../../src/index.ts'
@@ -45,7 +45,11 @@ const responder: Responder = {
   description: 'an echo',
   async answer(history) {
     await dieAt('asking the model')
-    return { text: `re: ${history.at(-1)?.content}`, model: 'echo', usage: { outputTokens: 1 } }
+    return {
+      text: `re: ${textOf(history.at(-1)?.content ?? null)}`,
+      model: 'echo',
+      usage: { outputTokens: 1 },
+    }
   },
 }
 

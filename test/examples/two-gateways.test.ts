@@ -60,10 +60,11 @@ test('two processes on one file that get the same 500 updates answer each once',
   for (const { id, messageCount, apiCallCount } of sessions) {
     const messages = await store.messages.list(id)
     assert.deepEqual([messageCount, apiCallCount], [messages.length, UPDATES / CHATS])
-    const said = (role: string) => messages.filter((m) => m.role === role).map((m) => m.content)
+    const said = (role: string) =>
+      messages.filter((m) => m.role === role).map((m) => m.content as string)
     assert.deepEqual(
       said('assistant'),
-      said('user').map((text) => `echo: ${String(text)}`),
+      said('user').map((text) => `echo: ${text}`),
     )
     assert.equal(said('user').length, UPDATES / CHATS)
   }

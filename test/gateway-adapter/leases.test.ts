@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { test } from 'node:test'
 
-import { LeaseLostError } from '../../src/errors.ts'
+import { LeaseLostError } from '../../src/index.ts'
 import { openGateway } from '../../src/gateway-adapter/index.ts'
 import { ada, bob, gatewayOn, isInvalid, LEASE_MS, renewed, stopClock } from './chats.ts'
 
@@ -99,21 +99,24 @@ test('work that fails gives its turn back', async (t) => {
   assert.equal(await gateway.begin(lane, messageId), 'begun')
 })
 
-test('work that lost its turn to another process is told', async (t) => {
+test('work that loses its turn to another process is told, and cannot begin it again', async (t) => {
   const { store, gateway } = await gatewayOn(t, { leaseSeconds: 0.3 })
   stopClock(t)
   const other = await openGateway(store)
   const { lane, messageId } = await gateway.inbound(ada, { text: 'one', id: 1 })
-  t.mock.timers.tick(LEASE_MS)
-  await other.begin(lane, messageId)
 
   const reason = await gateway.working(lane, messageId, async (signal) => {
+    // As if this process had stood still: no renewal comes in between.
+    t.mock.timers.tick(LEASE_MS)
+    assert.equal(await other.begin(lane, messageId), 'begun')
     while (!signal.aborted) await sleep(5)
     return signal.reason as unknown
   })
 
   assert(reason instanceof LeaseLostError)
   assert.equal(await gateway.begin(lane, messageId), 'queued')
+  const again = gateway.working(lane, messageId, async () => {})
+  await assert.rejects(again, LeaseLostError)
 })
 
 test('a message that is given up lets the next one begin', async (t) => {

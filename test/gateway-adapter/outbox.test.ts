@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
+import { LeaseLostError } from '../../src/index.ts'
 import { openGateway, type Gateway, type Reply } from '../../src/gateway-adapter/index.ts'
 import { ada, bob, gatewayOn, LEASE_MS, renewed, stopClock } from './chats.ts'
 
@@ -68,6 +69,29 @@ test('of two processes that find a reply only one may send it', async (t) => {
   const [winner] = others.filter((_, n) => taken[n])
   await winner?.outbox.delivered(reply.id, { platformMessageIds: ['9'] })
   assert.equal(await others[0]?.outbox.takeUp(reply), false)
+})
+
+test('what another process has taken up is not sent by the first one, which came too late', async (t) => {
+  const { store, gateway } = await gatewayOn(t)
+  stopClock(t)
+  const replies = await answer(gateway, ['one', 'two'])
+  const other = await openGateway(store)
+  const sent: string[] = []
+
+  const sending = gateway.outbox.send(replies, async ({ text }) => {
+    sent.push(text)
+    t.mock.timers.tick(LEASE_MS)
+    const [left] = await other.outbox.undelivered(bot)
+    assert(left && (await other.outbox.takeUp(left)))
+    return text
+  })
+
+  await assert.rejects(sending, LeaseLostError)
+  assert.deepEqual(sent, ['one'])
+  await assert.rejects(
+    gateway.outbox.send(replies, async () => 1),
+    LeaseLostError,
+  )
 })
 
 test('a refused reply was not sent, one whose attempt just broke off may have been', async (t) => {

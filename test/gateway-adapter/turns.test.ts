@@ -84,6 +84,27 @@ test('what a conversation and a person used is kept by day and model, whatever s
   assert.equal((await gateway.usageByDay(ada, { scope: 'lane' }))[0]?.day, dayOf(new Date()))
 })
 
+test('a message costs two transactions, and one more for a reply that was sent', async (t) => {
+  const { store, gateway } = await gatewayOn(t)
+  let transactions = 0
+  const begin = store.transaction.bind(store)
+  store.transaction = (work) => {
+    transactions += 1
+    return begin(work)
+  }
+
+  const { lane, messageId } = await gateway.inbound(ada, { text: 'hi', id: 1 })
+  const { replies } = await gateway.working(lane, messageId, async () => {
+    const history = await gateway.history(lane, { answering: messageId })
+    const messages = [{ role: 'assistant', content: `${history.length} so far` }]
+    return gateway.turn(lane, { answers: messageId, messages, usage: {}, replies: ['1 so far'] })
+  })
+  const forMessage = transactions
+  await gateway.outbox.send(replies, async () => 7)
+
+  assert.deepEqual([forMessage, transactions], [2, 3])
+})
+
 test('usage is counted for the person who asked, not for the one who was asked last', async (t) => {
   const { gateway } = await gatewayOn(t)
   const { lane } = await gateway.inbound(topic, { text: 'one', id: 1 })

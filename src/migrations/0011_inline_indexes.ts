@@ -176,7 +176,7 @@ async function columnsOf(db: Kysely<unknown>, table: string): Promise<string[]> 
   return rows.map((row) => row.name)
 }
 
-/** Whether every index object is as version 11 makes it and both indexes reach from the first row to the last. */
+/** Whether every index object is as version 11 makes it and both reach from the first row to the last. */
 export async function isIndexed(db: Kysely<unknown>): Promise<boolean> {
   const { rows } = await sql<{ name: string; sql: string }>`
     select name, sql from sqlite_master where name like 'messages_fts%'
@@ -185,6 +185,11 @@ export async function isIndexed(db: Kysely<unknown>): Promise<boolean> {
   for (const [name, ddl] of Object.entries(searchObjects)) {
     if (folded(live.get(name) ?? '') !== folded(ddl)) return false
   }
+  // What a rebuild in short steps has not got to yet is not made up for under one long lock.
+  const rebuilding = await sql`
+    select 1 from state_meta where key = 'store_index_rebuild'
+  `.execute(db)
+  if (rebuilding.rows.length > 0) return true
   // One at a time: `min` and `max` side by side read the whole table.
   const bounds = await sql<{ first: number | null; last: number | null }>`
     select (select min(id) from messages) as first, (select max(id) from messages) as last

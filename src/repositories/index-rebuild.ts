@@ -14,6 +14,7 @@ export interface RebuildOptions {
 }
 
 const INDEXES = ['messages_fts', 'messages_fts_trigram'] as const
+type Index = (typeof INDEXES)[number]
 
 /** Aimed at: long enough to be worth a COMMIT, too short for anybody to notice. */
 const STEP_MS = 20
@@ -21,9 +22,22 @@ const STEP_MS = 20
 const PAUSE_MS = 5
 
 /**
- * Builds both full-text indexes anew in short steps, between which everybody else can write. From
- * the newest message to the oldest: an index whose first message is not the file's first is known
- * to be incomplete, here, by `openStore` and by search, until the very last step.
+ * The key in `state_meta` under which it stands how far a rebuild has got. While it is there,
+ * `openStore` leaves the rest to the next rebuild (`0011_inline_indexes.ts`).
+ */
+const MARK = 'store_index_rebuild'
+
+/** The index that is being filled, and the id before which it still lacks messages. */
+interface Progress {
+  readonly index: Index
+  readonly before: number
+}
+
+/**
+ * Builds both full-text indexes anew in short steps, between which everybody else can write; one that
+ * was stopped or killed goes on where it was. From the newest message to the oldest: an index whose
+ * first message is not the file's first is known to be incomplete, here and by search, until the very
+ * last step.
  */
 export async function rebuildIndexes(
   db: Handle,
@@ -31,18 +45,16 @@ export async function rebuildIndexes(
   { onProgress, signal }: RebuildOptions,
 ): Promise<void> {
   signal?.throwIfAborted()
-  // Both at first, so that neither is trusted before both are whole.
-  await db.write(async (trx) => {
-    for (const index of INDEXES) await empty(trx, index, objects)
-  })
-  const total = INDEXES.length * (await countMessages(db))
-  let done = 0
-  for (const index of INDEXES) {
+  const begun = await db.write((trx) => begin(trx, objects))
+  const messages = await countMessages(db, 0)
+  const total = INDEXES.length * messages
+  for (const index of INDEXES.slice(INDEXES.indexOf(begun.index))) {
+    let before: number | undefined = index === begun.index ? begun.before : LAST_ID
+    let done = INDEXES.indexOf(index) * messages + (await countMessages(db, before))
     let rows = 50
-    let before: number | undefined = Number.MAX_SAFE_INTEGER
     while (before !== undefined) {
       signal?.throwIfAborted()
-      const step: Step = await db.write((trx) => indexBefore(trx, index, before!, rows))
+      const step: Step = await db.write((trx) => indexBefore(trx, { index, before: before! }, rows))
       before = step.first
       done += step.messages
       if (before !== undefined) onProgress?.(done, total)
@@ -51,6 +63,49 @@ export async function rebuildIndexes(
       await sleep(PAUSE_MS)
     }
   }
+  await db.write((trx) => trx.deleteFrom('state_meta').where('key', '=', MARK).execute())
+}
+
+const LAST_ID = Number.MAX_SAFE_INTEGER
+
+/** Where an earlier rebuild has stopped, if both indexes are as it left them; else from the start. */
+async function begin(
+  trx: Transaction<Database>,
+  objects: Readonly<Record<string, string>>,
+): Promise<Progress> {
+  const row = await trx
+    .selectFrom('state_meta')
+    .select('value')
+    .where('key', '=', MARK)
+    .executeTakeFirst()
+  const [name, before] = row?.value?.split(' ') ?? []
+  const index = INDEXES.find((known) => known === name)
+  if (index && Number(before) > 0 && (await hasAll(trx, objects))) {
+    return { index, before: Number(before) }
+  }
+  // Both at first, so that neither is trusted before both are whole.
+  for (const each of INDEXES) await empty(trx, each, objects)
+  const start = { index: INDEXES[0], before: LAST_ID }
+  await mark(trx, start)
+  return start
+}
+
+async function hasAll(
+  trx: Transaction<Database>,
+  objects: Readonly<Record<string, string>>,
+): Promise<boolean> {
+  const { rows } = await sql<{ name: string }>`select name from sqlite_master`.execute(trx)
+  const names = new Set(rows.map(({ name }) => name))
+  return Object.keys(objects).every((name) => names.has(name))
+}
+
+async function mark(trx: Transaction<Database>, { index, before }: Progress): Promise<void> {
+  const value = `${index} ${before}`
+  await trx
+    .insertInto('state_meta')
+    .values({ key: MARK, value })
+    .onConflict((conflict) => conflict.column('key').doUpdateSet({ value }))
+    .execute()
 }
 
 interface Step {
@@ -62,8 +117,7 @@ interface Step {
 
 async function indexBefore(
   trx: Transaction<Database>,
-  index: (typeof INDEXES)[number],
-  before: number,
+  { index, before }: Progress,
   rows: number,
 ): Promise<Step> {
   const startedAt = performance.now()
@@ -84,13 +138,15 @@ async function indexBefore(
       and id not in (select id from ${sql.id(`${index}_docsize`)})
   `.execute(trx)
   if (index === 'messages_fts_trigram') await dropNuls(trx, ids)
-  return { first: ids.at(-1), messages: ids.length, tookMs: performance.now() - startedAt }
+  const first = ids.at(-1)
+  if (first !== undefined) await mark(trx, { index, before: first })
+  return { first, messages: ids.length, tookMs: performance.now() - startedAt }
 }
 
 /** Makes the index anew without a message, and the triggers that add those to come. */
 async function empty(
   trx: Transaction<Database>,
-  index: (typeof INDEXES)[number],
+  index: Index,
   objects: Readonly<Record<string, string>>,
 ): Promise<void> {
   const triggers = ['insert', 'delete', 'update'].map((event) => `${index}_${event}`)
@@ -99,10 +155,11 @@ async function empty(
   for (const name of [index, ...triggers]) await sql.raw(objects[name]!).execute(trx)
 }
 
-async function countMessages(db: Handle): Promise<number> {
+async function countMessages(db: Handle, from: number): Promise<number> {
   const { count } = await db.read
     .selectFrom('messages')
     .select((eb) => eb.fn.countAll<number>().as('count'))
+    .where('id', '>=', from)
     .executeTakeFirstOrThrow()
   return count
 }

@@ -5,6 +5,7 @@ import { sql } from 'kysely'
 
 import { openStore, type Store } from '../../src/index.ts'
 import { damageIndex, INDEX_DAMAGES, type SearchIndex } from '../support/damage.ts'
+import { startProcess } from '../support/child.ts'
 import { pythonWriter, runPython, skipWithoutPython } from '../support/python.ts'
 import { openTempStore } from '../support/temp-store.ts'
 
@@ -138,4 +139,28 @@ test('a rebuild that was stopped is known to be incomplete until it is done agai
   assert.notDeepEqual(await store.maintenance.check(), [])
   await store.maintenance.rebuildIndexes()
   assert.equal((await store.search.messages('needle', { limit: -1 })).length, 201)
+})
+
+test('a rebuild that was killed is carried on, not begun anew, and opening does not wait for it', async (t) => {
+  const store = await openTempStore(t)
+  await store.sessions.ensure('s', { source: 'cli' })
+  for (let n = 1; n <= 300; n += 1) await append(store, `needle ${n}`)
+  const script = `import { openStore } from ${JSON.stringify(new URL('../../src/index.ts', import.meta.url).href)}
+     const store = await openStore({ path: process.argv.at(-1) })
+     await store.maintenance.rebuildIndexes({ onProgress: () => process.kill(process.pid, 'SIGKILL') })`
+  const args = ['--input-type=module', '--eval', script, store.path]
+  await using child = startProcess(process.execPath, args)
+  await child.exited
+
+  await using reopened = await openStore({ path: store.path })
+  const before = await reopened.search.find('needle', { limit: -1 })
+  const steps: number[] = []
+  await reopened.maintenance.rebuildIndexes({ onProgress: (done) => steps.push(done) })
+
+  assert.equal(before.hits.length, 300)
+  assert.equal(before.notes[0]?.code, 'index-incomplete')
+  assert.ok((steps[0] ?? 0) > 50, String(steps[0]))
+  assert.equal(steps.at(-1), 600)
+  assert.deepEqual(await reopened.maintenance.check(), [])
+  assert.deepEqual((await reopened.search.find('needle')).notes, [])
 })

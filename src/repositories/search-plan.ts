@@ -64,8 +64,11 @@ export function planPasses(query: string, parsed: ParsedQuery, state: IndexState
   return [...passes, readPass(expression, state, fits)]
 }
 
-/** To the agent brackets and NEAR mean nothing, nor AND and NOT beside short CJK terms. */
-function agentAnswers(plan: SearchPlan, parsed: ParsedQuery): boolean {
+/**
+ * Whether the agent understands the query. Brackets and NEAR mean nothing to it, nor do AND and NOT
+ * beside short CJK terms.
+ */
+export function agentAnswers(plan: SearchPlan, parsed: ParsedQuery): boolean {
   if (parsed.isRegrouped) return false
   if (plan.route === 'like') return !parsed.hasLogic
   if (plan.route !== 'trigram' || !parsed.hasLogic) return true

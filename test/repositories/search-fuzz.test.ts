@@ -5,7 +5,8 @@ import SqliteDatabase from 'better-sqlite3'
 import * as fc from 'fast-check'
 
 import { InvalidQueryError, type Store } from '../../src/index.ts'
-import { parseQuery } from '../../src/repositories/search-parser.ts'
+import { parseQuery, type ParsedQuery } from '../../src/repositories/search-parser.ts'
+import { agentAnswers } from '../../src/repositories/search-plan.ts'
 import { planSearch, sanitizeSearchQuery } from '../../src/repositories/search-query.ts'
 import { agentIndexSql, agentLikeSql } from '../support/agent-search.ts'
 import { fits, readings } from '../support/search-oracle.ts'
@@ -55,7 +56,8 @@ test(`no query makes it throw anything else, or find what does not fit (${RUNS} 
       const hits = await found(store, query)
       if (!hits) return
 
-      const { expression, ...parsed } = parseQuery(query.toWellFormed())
+      const parsed = parseQuery(query.toWellFormed())
+      const { expression } = parsed
       const agents = agent.answer(query.toWellFormed(), parsed)
       for (const id of hits) {
         const fitsToo = expression !== undefined && fits(expression, texts.get(id) ?? [])
@@ -89,12 +91,9 @@ function agentOf(t: TestContext, store: Store) {
              coalesce(tool_calls, '') as text from messages`,
         )
         .all(),
-    answer(
-      query: string,
-      { isRegrouped, hasLogic }: { isRegrouped: boolean; hasLogic: boolean },
-    ): number[] {
+    answer(query: string, parsed: ParsedQuery): number[] {
       const plan = planSearch(sanitizeSearchQuery(query))
-      if (plan.route === 'none' || isRegrouped || (plan.route !== 'fts' && hasLogic)) return []
+      if (plan.route === 'none' || !agentAnswers(plan, parsed)) return []
       const statement =
         plan.route === 'like'
           ? agentLikeSql(plan.tokens.length)

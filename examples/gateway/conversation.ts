@@ -6,8 +6,8 @@ import {
   type Gateway,
   type InboundMessage,
   type Lane,
+  type Reply,
 } from '../../src/gateway-adapter/index.ts'
-import { LeaseLostError } from '../../src/index.ts'
 import type { Channel } from './channel.ts'
 import { runCommand } from './commands.ts'
 import { Deliveries } from './deliveries.ts'
@@ -31,7 +31,7 @@ export class Conversations {
   readonly #responder: Responder
   readonly #deliveries: Deliveries
   readonly #intake = new Queues()
-  readonly #turns = new Queues()
+  readonly #speaking = new Queues()
   /** By message: a redelivery must not ask the model again. */
   readonly #answers = new Map<number, Promise<void>>()
   readonly #stop = new AbortController()
@@ -66,7 +66,6 @@ export class Conversations {
           at: message.at,
           replyTo: message.replyToMessageId,
           sender: message.senderName,
-          wait: this.#turns.isBusy(this.gateway.keyOf(source)),
         })
         return {
           answered: settled
@@ -120,7 +119,7 @@ export class Conversations {
   /** Resolves when every message taken so far has its answer. */
   async idle(): Promise<void> {
     await this.#intake.idle()
-    await this.#turns.idle()
+    while (this.#answers.size > 0) await Promise.all(this.#answers.values())
   }
 
   /** Gives up the running model calls; their messages stay pending, for `catchUp` in the next run. */
@@ -146,33 +145,50 @@ export class Conversations {
   ): Promise<void> {
     const running = this.#answers.get(messageId)
     if (running) return running
-    const answer = this.#turns.run(lane.key, async () => {
-      await this.#tryTurn(lane, messageId, channel, begun)
+    const answer = this.#tryTurn(lane, messageId, channel, begun).finally(() => {
       this.#answers.delete(messageId)
     })
     this.#answers.set(messageId, answer)
     return answer
   }
 
+  /** Never rejects. What is not answered when it resolves stays pending, or another process is at it. */
   async #tryTurn(lane: Lane, messageId: number, channel: Channel, begun: boolean): Promise<void> {
     try {
       if (!begun && !(await this.#begins(lane, messageId))) return
-      const replies = await this.gateway.working(lane, messageId, (lost) =>
-        this.#turn(lane, messageId, channel, AbortSignal.any([this.#stop.signal, lost])),
+      await this.gateway.working(lane, messageId, (lost) =>
+        // The next turn may begin when this one is stored, but not speak before it.
+        this.#speaking.run(lane.key, async () => {
+          const signal = AbortSignal.any([this.#stop.signal, lost])
+          const replies = await this.#turnOrExcuse(lane, messageId, channel, signal)
+          await this.#deliveries.send(channel, replies)
+        }),
       )
-      await this.#deliveries.send(channel, replies)
     } catch (error) {
       if (this.#stop.signal.aborted) return
-      log(lane.source.platform, `no answer in session ${lane.sessionId}`, error)
-      // Another process is at it.
-      if (error instanceof LeaseLostError) return
-      const text = `I could not answer (${describe(error)}). Your message is kept.`
-      await trySay(channel, lane.source, text)
-      await this.#giveUp(messageId)
+      log(lane.source.platform, `message ${messageId} is not answered here`, error)
     }
   }
 
-  /** Waits while another message of the session is being answered, here or elsewhere. */
+  async #turnOrExcuse(
+    lane: Lane,
+    messageId: number,
+    channel: Channel,
+    signal: AbortSignal,
+  ): Promise<readonly Reply[]> {
+    try {
+      return await this.#turn(lane, messageId, channel, signal)
+    } catch (error) {
+      if (signal.aborted) throw error
+      log(lane.source.platform, `no answer in session ${lane.sessionId}`, error)
+      const text = `I could not answer (${describe(error)}). Your message is kept.`
+      await trySay(channel, lane.source, text)
+      await this.gateway.giveUp(messageId)
+      return []
+    }
+  }
+
+  /** Waits while another message of the session is being answered, here or elsewhere; the oldest is next. */
   async #begins(lane: Lane, messageId: number): Promise<boolean> {
     while (!this.#stop.signal.aborted) {
       const state = await this.gateway.begin(lane, messageId)
@@ -182,7 +198,12 @@ export class Conversations {
     return false
   }
 
-  async #turn(lane: Lane, messageId: number, channel: Channel, signal: AbortSignal) {
+  async #turn(
+    lane: Lane,
+    messageId: number,
+    channel: Channel,
+    signal: AbortSignal,
+  ): Promise<readonly Reply[]> {
     signal.throwIfAborted()
     const history = await this.gateway.history(lane, {
       limit: HISTORY_MESSAGES,
@@ -201,14 +222,6 @@ export class Conversations {
       replies: channel.split(answer.text),
     })
     return replies
-  }
-
-  async #giveUp(messageId: number): Promise<void> {
-    try {
-      await this.gateway.giveUp(messageId)
-    } catch (error) {
-      log('store', `message ${messageId} stays pending`, error)
-    }
   }
 }
 

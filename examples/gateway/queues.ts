@@ -15,10 +15,6 @@ export class Queues {
     }
   }
 
-  isBusy(key: string): boolean {
-    return this.#tails.has(key)
-  }
-
   /** Resolves when nothing is queued. */
   async idle(): Promise<void> {
     while (this.#tails.size > 0) await Promise.all(this.#tails.values())

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { InvalidInputError } from '../errors.ts'
 import type { ChatMessage } from '../repositories/conversation.ts'
 import type { ExportedSession } from '../repositories/export-repository.ts'
-import { limitOf, requireText } from '../repositories/input.ts'
+import { requireText } from '../repositories/input.ts'
 import type { SearchHit } from '../repositories/search-hit.ts'
 import type { Store } from '../store.ts'
 import { Archive } from './archive.ts'
@@ -24,7 +24,6 @@ import { listPending, type PendingOptions, type PendingTurn } from './pending.ts
 import type { PlatformChat } from './platform-messages.ts'
 import { sessionIdsInScope, type Scope } from './scope.ts'
 import { exportSessions } from './scoped-export.ts'
-import { secondsOf } from './seconds-of.ts'
 import { renameSession, resetSession, resumeSession, type Switched } from './session-commands.ts'
 import { checkResets } from './reset-options.ts'
 import { sessionKey } from './session-key.ts'
@@ -34,13 +33,14 @@ import { recordTurn, type RecordedTurn, type Recorder, type Turn } from './turn.
 import { readDailyUsage, type DailyUsage } from './turn-usage.ts'
 import { undoTurns, type Undone } from './undo.ts'
 import { readUsage, type SessionUsage } from './usage.ts'
+import { Waiting } from './waiting.ts'
 import { whileHolding } from './while-holding.ts'
 
 /** Who shares a session; `gateways.md` §2.1 of Hermes' own gateway in the defaults. */
 export interface GatewayOptions extends ChatOptions {
   /**
    * After how long without a sign of life a process that works on a turn counts as dead, and another may
-   * take the turn over. Default 10; `working` renews three times as often.
+   * take the turn over. Default 10.
    */
   readonly leaseSeconds?: number
 }
@@ -64,8 +64,9 @@ export class Gateway {
     this.store = store
     checkResets(keys.resets)
     this.#keys = keys
-    this.#recorder = { gatewayId: randomUUID(), leaseSeconds }
-    this.outbox = new Outbox(store, this.#recorder.gatewayId, leaseSeconds)
+    const gatewayId = randomUUID()
+    this.#recorder = { gatewayId, leaseSeconds, waiting: new Waiting(leaseSeconds) }
+    this.outbox = new Outbox(store, gatewayId, leaseSeconds)
     this.archive = new Archive(store, (source) => this.#chat(source))
   }
 
@@ -88,7 +89,7 @@ export class Gateway {
     return takeInbound(this.store, chat, message, this.#recorder)
   }
 
-  /** Whether a message that was queued, or left over by a crash, may be answered now. */
+  /** Whether a message that was queued, or left over by a crash, may be answered now: oldest first. */
   begin(lane: Lane, messageId: number): Promise<Begin> {
     return beginTurn(this.store, lane, messageId, this.#recorder)
   }
@@ -139,8 +140,7 @@ export class Gateway {
   ): Promise<Edited | undefined> {
     const chat = this.#chat(source)
     const key = messageKey(chat.parts, 'messageId', messageId)
-    const editedAt = at === undefined ? undefined : secondsOf('at', at)
-    return editMessage(this.store, chat, key, text, editedAt)
+    return editMessage(this.store, chat, key, text, at)
   }
 
   /**
@@ -207,12 +207,11 @@ export class Gateway {
   }
 
   /** The sessions in scope, the last used first. */
-  sessions(
+  async sessions(
     source: ChatSourceInput,
     { scope, limit }: { scope: Scope; limit: number },
   ): Promise<SessionEntry[]> {
-    const atMost = limitOf('limit', limit, -1)
-    return listSessions(this.store.db, this.#chat(source), scope, atMost)
+    return listSessions(this.store.db, this.#chat(source), scope, limit)
   }
 
   /** Finds what was said in the sessions in scope (spec §13). */

@@ -11,6 +11,7 @@ import type { Database } from '../schema/database.ts'
 import type { Store } from '../store.ts'
 import { attributedText, type Chat } from './chat.ts'
 import type { ClaimKey } from './claims.ts'
+import { secondsOf } from './seconds-of.ts'
 
 export interface Edited {
   readonly messageId: number
@@ -34,9 +35,10 @@ export function editMessage(
   chat: Chat,
   key: ClaimKey,
   text: string,
-  editedAt: number = nowSeconds(),
+  at: number | Date | undefined,
 ): Promise<Edited | undefined> {
   if (typeof text !== 'string') throw new InvalidInputError('text', 'must be a string')
+  const editedAt = at === undefined ? nowSeconds() : secondsOf('at', at)
   return store.transaction(async ({ db }) => {
     const message = await current.first(db, key)
     if (!message) return undefined

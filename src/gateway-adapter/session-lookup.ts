@@ -1,5 +1,6 @@
 import { sql, type Kysely } from 'kysely'
 
+import { limitOf } from '../repositories/input.ts'
 import type { Database } from '../schema/database.ts'
 import type { Chat } from './chat.ts'
 import { inScope, type Scope } from './scope.ts'
@@ -22,6 +23,7 @@ export async function listSessions(
   scope: Scope,
   limit: number,
 ): Promise<SessionEntry[]> {
+  const atMost = limitOf('limit', limit, -1)
   const lastActive = sql<number>`coalesce(
     (select max(messages.timestamp) from messages where messages.session_id = sessions.id),
     sessions.started_at)`
@@ -36,7 +38,7 @@ export async function listSessions(
     .where('message_count', '>', 0)
     .orderBy('lastActive', 'desc')
     .orderBy('id', 'desc')
-    .limit(limit)
+    .limit(atMost)
     .execute()
 }
 

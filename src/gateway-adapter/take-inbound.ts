@@ -22,8 +22,6 @@ export interface InboundText {
   readonly replyTo?: ChatId
   /** The name to show in shared sessions; the source's `userName` by default. */
   readonly sender?: string | undefined
-  /** Earlier messages wait in the caller's own queue: this one is queued, though no turn is under way. */
-  readonly wait?: boolean | undefined
 }
 
 export interface Inbound {
@@ -48,7 +46,7 @@ export async function takeInbound(
   message: InboundText,
   recorder: Recorder,
 ): Promise<Inbound> {
-  const { text, wait = false } = message
+  const { text } = message
   if (typeof text !== 'string') throw new InvalidInputError('text', 'must be a string')
   const key = messageKey(chat.parts, 'id', message.id)
   const sender = optionalText('sender', message.sender) ?? chat.source.userName
@@ -56,9 +54,9 @@ export async function takeInbound(
   const replyTo = idText('replyTo', message.replyTo) ?? null
   const sentAt = message.at === undefined ? null : secondsOf('at', message.at)
 
-  return store.transaction(async (tx) => {
+  const taken = await store.transaction(async (tx) => {
     const claim = await findClaim(tx.db, key)
-    if (claim) return repeated(tx, chat, claim, wait, recorder)
+    if (claim) return repeated(tx, chat, claim, recorder)
     const lane = await enterLane(tx, chat)
     await touchRoute(tx.db, lane.routeId)
     const messageId = await tx.messages.append(lane.sessionId, { role: 'user', content })
@@ -70,9 +68,11 @@ export async function takeInbound(
       replyTo,
       sentAt,
     })
-    const queued = wait || !(await begins(tx, lane, messageId, recorder))
+    const queued = !(await begins(tx, lane, messageId, recorder))
     return { lane, messageId, duplicate: false, settled: false, queued }
   })
+  if (taken.queued) recorder.waiting.ask(taken.lane.sessionId, taken.messageId)
+  return taken
 }
 
 /** The lane of the session that holds the message, even if the chat has moved on since. */
@@ -80,22 +80,22 @@ async function repeated(
   tx: StoreTransaction,
   chat: Chat,
   claim: Claim,
-  wait: boolean,
   recorder: Recorder,
 ): Promise<Inbound> {
   const { messageId, sessionId } = claim
   const current = await settleLane(tx, chat)
   const lane = sessionId === undefined ? current : toLane(chat, current.routeId, sessionId)
   const settled = claim.settled || sessionId === undefined
-  const queued = !settled && (wait || !(await begins(tx, lane, messageId, recorder)))
+  const queued = !settled && !(await begins(tx, lane, messageId, recorder))
   return { lane, messageId, duplicate: true, settled, queued }
 }
 
-function begins(
+async function begins(
   tx: StoreTransaction,
   { sessionId }: Lane,
   messageId: number,
-  { gatewayId, leaseSeconds }: Recorder,
+  { gatewayId, leaseSeconds, waiting }: Recorder,
 ): Promise<boolean> {
+  if (waiting.isBehind(sessionId, messageId)) return false
   return takeLease(tx.db, turnLease(gatewayId, sessionId, messageId), leaseSeconds)
 }

@@ -13,6 +13,7 @@ import { addReplies, type Reply } from './outbox-rows.ts'
 import { touchRoute } from './routes.ts'
 import { addTurnRecord, findAnswer, findOperation } from './turn-records.ts'
 import { addTurnUsage } from './turn-usage.ts'
+import type { Waiting } from './waiting.ts'
 
 export interface TurnMessage extends NewMessage {
   /** What the platform calls it, when it was sent before it is stored. */
@@ -45,6 +46,7 @@ export interface RecordedTurn {
 export interface Recorder {
   readonly gatewayId: string
   readonly leaseSeconds: number
+  readonly waiting: Waiting
 }
 
 /** @throws {SessionNotFoundError} when Hermes deleted the session meanwhile. */
@@ -62,7 +64,7 @@ export async function recordTurn(
     idTexts(`messages[${index}].platformMessageIds`, platformMessageIds),
   )
 
-  return store.transaction(async (tx) => {
+  const recorded = await store.transaction<RecordedTurn>(async (tx) => {
     const earlier = await findEarlier(tx, lane, operationId, answers)
     if (earlier) return { messageIds: earlier, duplicate: true, replies: [] }
     // Hermes may have compressed the session while the model was thinking.
@@ -85,6 +87,8 @@ export async function recordTurn(
     const of = { turnId, sessionId, messageId: messageIds.at(-1)!, source: lane.source }
     return { messageIds, duplicate: false, replies: await addReplies(tx.db, of, texts) }
   })
+  if (answers !== null) recorder.waiting.end(answers)
+  return recorded
 }
 
 /** The messages of the same turn, when it was recorded before; none when the message was given up. */

@@ -119,6 +119,39 @@ test('work that loses its turn to another process is told, and cannot begin it a
   await assert.rejects(again, LeaseLostError)
 })
 
+test('of the messages that wait in a process the oldest begins first, and a new one lets them go first', async (t) => {
+  const { gateway } = await gatewayOn(t)
+  const one = await gateway.inbound(ada, { text: 'one', id: 1 })
+  const two = await gateway.inbound(ada, { text: 'two', id: 2 })
+  const three = await gateway.inbound(ada, { text: 'three', id: 3 })
+
+  await gateway.turn(one.lane, { ...hello, answers: one.messageId })
+  const four = await gateway.inbound(ada, { text: 'four', id: 4 })
+  const begins = []
+  for (const { lane, messageId } of [four, three, two]) {
+    begins.push(await gateway.begin(lane, messageId))
+  }
+  await gateway.giveUp(two.messageId)
+  for (const { lane, messageId } of [four, two, three]) {
+    begins.push(await gateway.begin(lane, messageId))
+  }
+
+  assert.equal(four.queued, true)
+  assert.deepEqual(begins, ['queued', 'queued', 'begun', 'queued', 'settled', 'begun'])
+})
+
+test('a waiting message that nobody asks about any more holds up no other', async (t) => {
+  const { gateway } = await gatewayOn(t, { leaseSeconds: 0.05 })
+  const one = await gateway.inbound(ada, { text: 'one', id: 1 })
+  await gateway.inbound(ada, { text: 'two', id: 2 })
+  await gateway.turn(one.lane, { ...hello, answers: one.messageId })
+
+  await sleep(60)
+  const three = await gateway.inbound(ada, { text: 'three', id: 3 })
+
+  assert.equal(three.queued, false)
+})
+
 test('a message that is given up lets the next one begin', async (t) => {
   const { gateway } = await gatewayOn(t)
   const one = await gateway.inbound(ada, { text: 'one', id: 1 })

@@ -113,7 +113,7 @@ test('old ids are forgotten in steps, what was said and used stays', async (t) =
   const { store, gateway } = await gatewayOn(t)
   stopClock(t, Date.UTC(2026, 0, 1))
   const early = Array.from({ length: 1200 }, (_, n) => `${n}`)
-  for (const id of early) await gateway.inbound(ada, { text: id, id, wait: true })
+  for (const id of early) await gateway.inbound(ada, { text: id, id })
   const answered = await exchange(gateway, ada, 'answered', 'x')
   await gateway.reset({ ...ada, messageId: 5000 })
   t.mock.timers.setTime(Date.UTC(2026, 3, 1))

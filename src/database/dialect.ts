@@ -102,7 +102,7 @@ class StoreDriver implements Driver {
     asLease(lease).end()
   }
   async beginTransaction(lease: DatabaseConnection, settings: TransactionSettings): Promise<void> {
-    asLease(lease).begin(settings.accessMode === 'read only' ? 'begin' : this.#begin)
+    await asLease(lease).begin(settings.accessMode === 'read only' ? 'begin' : this.#begin)
   }
   async commitTransaction(lease: DatabaseConnection): Promise<void> {
     asLease(lease).control('commit')
@@ -159,7 +159,7 @@ class Lease implements DatabaseConnection {
   async *streamQuery<R>(query: CompiledQuery): AsyncIterableIterator<QueryResult<R>> {
     this.#assertOpen()
     const owned = this.#own
-    const connection = owned ?? this.#dedicated()
+    const connection = owned ?? (await this.#dedicated())
     let rows: IterableIterator<unknown> | undefined
     try {
       // A lock can be in the way of the first row only: from then on there is a snapshot.
@@ -174,8 +174,8 @@ class Lease implements DatabaseConnection {
     }
   }
 
-  begin(command: string): void {
-    const own = this.#dedicated()
+  async begin(command: string): Promise<void> {
+    const own = await this.#dedicated()
     this.#own = own
     try {
       own.statements.get(command).run()
@@ -194,9 +194,10 @@ class Lease implements DatabaseConnection {
     }
   }
 
-  #dedicated(): Connection {
+  /** Opening one can meet a lock, too. */
+  async #dedicated(): Promise<Connection> {
     try {
-      return this.#source.dedicated()
+      return await this.#source.run(() => this.#source.dedicated())
     } catch (error) {
       throw this.#source.toError(error)
     }

@@ -5,6 +5,7 @@ import {
   ConstraintError,
   DatabaseCorruptError,
   DatabaseError,
+  FileMovedError,
   InvalidInputError,
   NotADatabaseError,
   ReadonlyError,
@@ -56,7 +57,9 @@ export function toStoreError(error: unknown, path: string): unknown {
     case 'SQLITE_NOTADB':
       return new NotADatabaseError(path, cause)
     case 'SQLITE_READONLY':
-      return new ReadonlyError(readonlyReason(code), cause)
+      return code === 'SQLITE_READONLY_DBMOVED'
+        ? new FileMovedError(path, cause)
+        : new ReadonlyError('the file or its folder cannot be written', cause)
     case 'SQLITE_CANTOPEN':
       return new CannotOpenError(path, message, cause)
     case 'SQLITE_CONSTRAINT':
@@ -100,11 +103,6 @@ function primaryCode(code: string): string {
 /** Even a reader makes the WAL and its index when they are missing, and repairs them after a crash. */
 function needsSideFiles(code: string): boolean {
   return /^SQLITE_READONLY_(?:DIRECTORY|CANTINIT|CANTLOCK|RECOVERY)$/.test(code)
-}
-
-function readonlyReason(code: string): string {
-  if (code === 'SQLITE_READONLY_DBMOVED') return 'the file was moved or deleted while it was open'
-  return 'the file or its folder cannot be written'
 }
 
 function isBindError(error: unknown): boolean {

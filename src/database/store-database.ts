@@ -201,7 +201,14 @@ export class StoreDatabase {
     const startedAt = performance.now()
     try {
       return await telemetry.span('hermes_store.read', { 'db.query.text': query.sql }, () =>
-        withBusyRetry(this.#parts.retry, () => this.#heavyReads.run(query, signal)),
+        withBusyRetry(this.#parts.retry, async () => {
+          try {
+            return await this.#heavyReads.run(query, signal)
+          } catch (error) {
+            if (!this.#undidCrash(error)) throw error
+            return this.#heavyReads.run(query, signal)
+          }
+        }),
       )
     } catch (error) {
       throw this.#readError(error)
@@ -245,15 +252,20 @@ export class StoreDatabase {
     }
   }
 
-  /** In rollback mode another process's crash stops every reader until a writer has undone its half. */
   #undoingCrash<T>(statement: () => T): T {
     try {
       return statement()
     } catch (error) {
-      if (!this.#parts.writer || !needsRollback(error)) throw error
-      rollBackCrashed(this.path)
+      if (!this.#undidCrash(error)) throw error
       return statement()
     }
+  }
+
+  /** In rollback mode another process's crash stops every reader until a writer has undone its half. */
+  #undidCrash(error: unknown): boolean {
+    if (!this.#parts.writer || !needsRollback(error)) return false
+    rollBackCrashed(this.path)
+    return true
   }
 
   #readError(error: unknown): unknown {

@@ -1,13 +1,12 @@
-import type { Database as RawConnection } from 'better-sqlite3'
+import type { Database as RawConnection, Statement } from 'better-sqlite3'
 
 import type { SearchExpression } from '../schema/search-expression.ts'
 import { excerptOf } from '../schema/search-excerpt.ts'
 import { matcherOf, type SearchMatcher } from '../schema/search-matcher.ts'
 
 /**
- * Gives a connection what search needs beside the agent's indexes: `store_fits(expression, text)`,
- * `store_excerpt(expression, text)`, and `temp.store_grams`, a view on the terms of the trigram index.
- * Nothing of it is in the file.
+ * Gives a connection what search needs beside the agent's indexes: `store_fits(expression, text)` and
+ * `store_excerpt(expression, text)`.
  */
 export function addSearchFunctions(raw: RawConnection): void {
   let known: { expression: string; matcher: SearchMatcher } | undefined
@@ -24,8 +23,21 @@ export function addSearchFunctions(raw: RawConnection): void {
   raw.function('store_excerpt', options, (expression, text) =>
     excerptOf(matcherFor(expression as string), text as string),
   )
-  raw.exec(
-    `create virtual table if not exists temp.store_grams
-     using fts5vocab(main, messages_fts_trigram, instance)`,
-  )
+}
+
+/**
+ * Prepares a statement. The first that reads `temp.store_grams`, the places of the terms of the trigram
+ * index, makes that: not every connection needs it, and as it opens none should touch the file for it.
+ */
+export function prepareSearch(raw: RawConnection, sql: string): Statement {
+  try {
+    return raw.prepare(sql)
+  } catch (error) {
+    if (!(error instanceof Error) || error.message !== 'no such table: temp.store_grams')
+      throw error
+    raw.exec(
+      `create virtual table temp.store_grams using fts5vocab(main, messages_fts_trigram, instance)`,
+    )
+    return raw.prepare(sql)
+  }
 }

@@ -1,5 +1,7 @@
 import type { Database as Connection, Statement } from 'better-sqlite3'
 
+import { prepareSearch } from './search-functions.ts'
+
 /**
  * Keeps the most recently used prepared statements of one connection by their SQL text.
  * Preparing anew costs more than most queries, and the driver frees dead statements so late that
@@ -18,13 +20,13 @@ export class StatementCache {
   /** A statement that nobody is iterating; the caller must finish with it before it yields. */
   get(sql: string): Statement {
     const cached = this.#statements.get(sql)
-    if (cached?.busy) return this.#connection.prepare(sql)
+    if (cached?.busy) return prepareSearch(this.#connection, sql)
     if (cached) {
       this.#statements.delete(sql)
       this.#statements.set(sql, cached)
       return cached
     }
-    const statement = this.#connection.prepare(sql)
+    const statement = prepareSearch(this.#connection, sql)
     this.#statements.set(sql, statement)
     if (this.#statements.size > this.#capacity) {
       const oldest = this.#statements.keys().next().value

@@ -46,7 +46,7 @@ export async function rebuildIndexes(
 ): Promise<void> {
   signal?.throwIfAborted()
   const begun = await db.write((trx) => begin(trx, objects))
-  const messages = await countMessages(db, 0)
+  const messages = await countMessages(db)
   const total = INDEXES.length * messages
   for (const index of INDEXES.slice(INDEXES.indexOf(begun.index))) {
     let before: number | undefined = index === begun.index ? begun.before : LAST_ID
@@ -155,11 +155,8 @@ async function empty(
   for (const name of [index, ...triggers]) await sql.raw(objects[name]!).execute(trx)
 }
 
-async function countMessages(db: Handle, from: number): Promise<number> {
-  const { count } = await db.read
-    .selectFrom('messages')
-    .select((eb) => eb.fn.countAll<number>().as('count'))
-    .where('id', '>=', from)
-    .executeTakeFirstOrThrow()
-  return count
+async function countMessages(db: Handle, from?: number): Promise<number> {
+  const count = db.read.selectFrom('messages').select((eb) => eb.fn.countAll<number>().as('count'))
+  const wanted = from === undefined ? count : count.where('id', '>=', from)
+  return (await wanted.executeTakeFirstOrThrow()).count
 }

@@ -1,5 +1,8 @@
 import { InvalidInputError } from '../errors.ts'
 import { optionalText } from '../repositories/input.ts'
+import { encodeMessage } from '../repositories/message-row.ts'
+import { addToCounters, insertMessages } from '../repositories/message-writes.ts'
+import { nowSeconds } from '../schema/clock.ts'
 import type { Store, StoreTransaction } from '../store.ts'
 import { attributedText, type Chat } from './chat.ts'
 import { idText, type ChatId } from './chat-source.ts'
@@ -51,6 +54,7 @@ export async function takeInbound(
   const key = messageKey(chat.parts, 'id', message.id)
   const sender = optionalText('sender', message.sender) ?? chat.source.userName
   const content = attributedText(chat, text, sender)
+  const encoded = [encodeMessage({ role: 'user', content })]
   const replyTo = idText('replyTo', message.replyTo) ?? null
   const sentAt = message.at === undefined ? null : secondsOf('at', message.at)
 
@@ -59,7 +63,8 @@ export async function takeInbound(
     if (claim) return repeated(tx, chat, claim, recorder)
     const lane = await enterLane(tx, chat)
     await touchRoute(tx.db, lane.routeId)
-    const messageId = await tx.messages.append(lane.sessionId, { role: 'user', content })
+    const [messageId = 0] = await insertMessages(tx.db, lane.sessionId, encoded, nowSeconds())
+    await addToCounters(tx.db, lane.sessionId, encoded)
     await addClaim(tx.db, key, {
       routeId: lane.routeId,
       messageId,

@@ -1,7 +1,9 @@
 import { InvalidInputError } from '../errors.ts'
 import { requireText } from '../repositories/input.ts'
-import type { NewMessage } from '../repositories/message-row.ts'
-import type { Usage } from '../repositories/session-usage.ts'
+import { encodeMessage, type NewMessage } from '../repositories/message-row.ts'
+import { addToCounters, insertMessages } from '../repositories/message-writes.ts'
+import { addUsage, toUsageRow, type Usage } from '../repositories/session-usage.ts'
+import { nowSeconds } from '../schema/clock.ts'
 import type { Store, StoreTransaction } from '../store.ts'
 import type { Chat } from './chat.ts'
 import type { ChatId } from './chat-source.ts'
@@ -64,12 +66,15 @@ export async function recordTurn(
     idTexts(`messages[${index}].platformMessageIds`, platformMessageIds),
   )
 
+  const encoded = messages.map((message, index) => encodeMessage(message, `messages[${index}].`))
+
   const recorded = await store.transaction<RecordedTurn>(async (tx) => {
     const earlier = await findEarlier(tx, lane, operationId, answers)
     if (earlier) return { messageIds: earlier, duplicate: true, replies: [] }
     // Hermes may have compressed the session while the model was thinking.
     const sessionId = await tx.lineage.tip(lane.sessionId)
-    const messageIds = await tx.messages.appendMany(sessionId, messages)
+    const messageIds = await insertMessages(tx.db, sessionId, encoded, nowSeconds())
+    await addToCounters(tx.db, sessionId, encoded)
     for (const [index, ids] of platformIds.entries()) {
       await addOutbound(tx.db, chat.parts, messageIds[index]!, ids)
     }
@@ -113,7 +118,7 @@ async function countUsage(
   { usage, model, answers }: Turn,
 ): Promise<void> {
   const counted = { apiCallCount: usage || model ? 1 : 0, ...usage, ...(model && { model }) }
-  if (usage || model) await tx.sessions.addUsage(sessionId, counted)
+  if (usage || model) await addUsage(tx.db, toUsageRow(sessionId, counted))
   const claim = answers === undefined ? undefined : await findSettlement(tx.db, answers)
   const personId = claim ? (claim.senderId ?? '') : chat.personId
   await addTurnUsage(tx.db, { routeId, personId }, counted)

@@ -2,7 +2,7 @@ import type { Kysely, Transaction } from 'kysely'
 
 import { withBusyRetry } from './database/busy-retry.ts'
 import {
-  connectSearchReader,
+  connectReader,
   connectWriter,
   enableWal,
   removeEmptyWal,
@@ -161,7 +161,7 @@ async function openNew(settings: Settings): Promise<Store> {
   assertWritable(settings.path)
   const writer = await openWriter(settings)
   return closingOnError([writer], async () => {
-    const reader = await withBusyRetry(settings.retry, () => connectSearchReader(settings.path))
+    const reader = await withBusyRetry(settings.retry, () => connectReader(settings.path))
     return closingOnError([reader], () => openWritable(settings, reader, writer))
   })
 }
@@ -169,7 +169,7 @@ async function openNew(settings: Settings): Promise<Store> {
 async function openExisting(settings: Settings): Promise<Store> {
   const { path } = settings
   if (!settings.readonly) await withBusyRetry(settings.retry, () => rollBackCrashed(path))
-  const reader = await withBusyRetry(settings.retry, () => connectSearchReader(path))
+  const reader = await withBusyRetry(settings.retry, () => connectReader(path))
   return closingOnError([reader], async () => {
     // Nothing is touched before the file is known to be one of ours.
     const state = await inspect(settings, reader)

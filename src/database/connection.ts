@@ -34,19 +34,8 @@ export function connectReader(path: string): Connection {
     fileMustExist: true,
     timeout: READER_TIMEOUT_MS,
   })
+  addSearchFunctions(raw)
   return { raw, statements: new StatementCache(raw) }
-}
-
-/** A reader that can also search. Making it so reads the schema, and can meet a lock or damage. */
-export function connectSearchReader(path: string): Connection {
-  const reader = connectReader(path)
-  try {
-    addSearchFunctions(reader.raw)
-  } catch (error) {
-    reader.raw.close()
-    throw error
-  }
-  return reader
 }
 
 /**

@@ -1,7 +1,7 @@
 // Runs in a worker thread: one read-only connection, one statement at a time.
 import { parentPort, workerData } from 'node:worker_threads'
 
-import { connectSearchReader, type Connection } from './connection.ts'
+import { connectReader, type Connection } from './connection.ts'
 import { readRows, type ReadAnswer, type ReadTask } from './read-task.ts'
 import { sqliteCode } from './sqlite-errors.ts'
 
@@ -13,7 +13,7 @@ parentPort?.postMessage('ready')
 function answer(task: ReadTask): ReadAnswer {
   try {
     // Not at the start: a file that cannot be opened is a query's error, not a broken worker.
-    connection ??= connectSearchReader(workerData as string)
+    connection ??= connectReader(workerData as string)
     return { rows: readRows(connection, task) }
   } catch (error) {
     return { error: error as Error, sqliteCode: sqliteCode(error) }

@@ -5,13 +5,15 @@ import { fold, wordsOf } from '../schema/search-text.ts'
 import { quoted } from './search-match.ts'
 import { ALL_IDS, type IdRange, type SearchIndexName } from './search-statements.ts'
 
+type Range = readonly [from: string, to: string]
+
 /** Where to look: messages that one of the indexes finds by any of these. */
 export interface Candidates {
   /** Queries of the word index, each for one term. */
   readonly words: readonly string[]
   readonly trigrams: readonly string[]
   /** Ranges of trigrams, for what is shorter than one. */
-  readonly ranges: readonly (readonly [from: string, to: string])[]
+  readonly ranges: readonly Range[]
   /** No index tells, so it has to be all messages. */
   readonly isEverywhere: boolean
 }
@@ -53,7 +55,7 @@ export function candidatesByText(texts: readonly string[]): Candidates {
   return {
     words: [],
     trigrams: long.map((text) => quoted(text)),
-    ranges: short.map((text) => wholeRange(lower(text))),
+    ranges: short.flatMap(wholeRanges),
     isEverywhere: short.some(endsArguments),
   }
 }
@@ -126,9 +128,9 @@ function variantsOf(text: string): string[] {
 }
 
 /** A short Latin word is found as a word; here it is about those glued to characters without blanks. */
-function rangesOf(short: string, isPrefix: boolean): (readonly [string, string])[] {
-  const text = lower(short)
-  if (isPrefix || !/^[a-z0-9]+$/.test(text)) return [wholeRange(text)]
+function rangesOf(short: string, isPrefix: boolean): Range[] {
+  if (isPrefix || !/^[a-z0-9]+$/i.test(short)) return wholeRanges(short)
+  const text = short.toLowerCase()
   return [
     [text, `${text}0`],
     [`${text}:`, `${text}a`],
@@ -145,8 +147,14 @@ function endsArguments(short: string): boolean {
   return /[\]}"]$/.test(short)
 }
 
-function wholeRange(text: string): readonly [string, string] {
-  return [text, text + LAST]
+/** Whatever it is that the tokenizer folds the text to: most letters to the small one, a final sigma to sigma. */
+function wholeRanges(text: string): Range[] {
+  const forms = new Set([
+    text,
+    lower(text),
+    lower(each(text, (character) => character.toUpperCase())),
+  ])
+  return Array.from(forms, (form) => [form, form + LAST])
 }
 
 /** As JSON of the agent stores what is not ASCII. Case cannot be folded there, so the usual are tried. */
@@ -167,11 +175,15 @@ function escaped(text: string): string {
   )
 }
 
-/** One character by another, as the tokenizer does it, so that none becomes two. */
 function lower(text: string): string {
+  return each(text, (character) => character.toLowerCase())
+}
+
+/** One character by another, as the tokenizer does it, so that none becomes two. */
+function each(text: string, change: (character: string) => string): string {
   return Array.from(text, (character) => {
-    const small = character.toLowerCase()
-    return Array.from(small).length === 1 ? small : character
+    const other = change(character)
+    return Array.from(other).length === 1 ? other : character
   }).join('')
 }
 

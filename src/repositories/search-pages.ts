@@ -72,9 +72,11 @@ export class SearchPages {
     const order = asked === 'relevance' || (pass.isAgents && page.isAgents) ? 'newest' : asked
     const { sets, isRare } = await this.#narrowed(pass.sets)
     const zones = isRare ? undefined : await this.#map()
+    // The places of short terms cannot be had for a part of the ids; what is common among them is soon
+    // found by reading that part without an index.
+    const areShort = sets.some(({ ranges }) => ranges.length > 0)
     return this.#byTime(order, page, zones, (ids, part, isFirst) => {
-      // What is common is soon found by reading the newest messages without an index.
-      const among = isFirst ? [] : sets.map((set) => isAmong(set, pass, ids))
+      const among = isFirst && areShort ? [] : sets.map((set) => isAmong(set, pass, ids))
       const filters = [...among, pass.found(ids), ...leftOut(page, ids)]
       const scope = within(page, order, ids, part)
       return findByFilters(this.#db, scope, filters, pass.snippet, this.#options)

@@ -9,7 +9,7 @@ import {
   selectMatching,
   type Candidates,
 } from './search-candidates.ts'
-import { fitsAny } from './search-filters.ts'
+import { occursAny } from './search-filters.ts'
 import { hasTrigrams, hasWords, toMatch } from './search-match.ts'
 import type { ParsedQuery } from './search-parser.ts'
 import { planSearch, sanitizeSearchQuery, type SearchPlan } from './search-query.ts'
@@ -83,15 +83,14 @@ function agentPass(plan: SearchPlan, state: IndexState): SearchPass | undefined 
     const index = plan.route === 'fts' ? 'messages_fts' : 'messages_fts_trigram'
     return { ...indexPass(index, plan.match), mayBeRefused: true }
   }
-  const [first = '', ...others] = plan.tokens
-  const any = fitsAny([{ every: [[first, ...others]], none: [] }])
+  const any = occursAny(plan.tokens)
   const hasSets = state.kind === 'usable' && !plan.tokens.some((text) => text.includes('\0'))
   return {
     kind: 'read',
     found: () => any,
     sets: hasSets ? [candidatesByText(plan.tokens)] : [],
     reach: reachOf(state),
-    snippet: agentExcerpt(first),
+    snippet: agentExcerpt(plan.tokens[0] ?? ''),
     isAgents: true,
   }
 }

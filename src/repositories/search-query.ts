@@ -52,23 +52,13 @@ export function countCjk(text: string): number {
   return count
 }
 
-/** Rows holding at least one term of each list in `every`, and no term of `none`. */
-export interface LikeAlternative {
-  readonly every: readonly (readonly string[])[]
-  readonly none: readonly string[]
-}
-
 export type SearchPlan =
   | { readonly route: 'none' }
   | { readonly route: 'fts'; readonly match: string }
   /** `tokens`: the terms without operators, as typed. */
   | { readonly route: 'trigram'; readonly match: string; readonly tokens: readonly string[] }
-  /** The agent looks for any of `tokens`; a row that fits any of `alternatives` is what was asked for. */
-  | {
-      readonly route: 'like'
-      readonly tokens: readonly string[]
-      readonly alternatives: readonly LikeAlternative[]
-    }
+  /** The agent looks for any of them. */
+  | { readonly route: 'like'; readonly tokens: readonly string[] }
 
 /** Chooses the index for a sanitised query (spec §13.2) and says what to look for there (§13.3). */
 export function planSearch(sanitized: string): SearchPlan {
@@ -82,9 +72,7 @@ export function planSearch(sanitized: string): SearchPlan {
   if (countCjk(raw) >= TRIGRAM && tokens.every(fitsTrigrams)) {
     return { route: 'trigram', match: words.map(quoteTerm).join(' '), tokens }
   }
-  return tokens.length === 0
-    ? { route: 'like', tokens: [raw], alternatives: [{ every: [[raw]], none: [] }] }
-    : { route: 'like', tokens, alternatives: readAlternatives(words) }
+  return { route: 'like', tokens: tokens.length === 0 ? [raw] : tokens }
 }
 
 function isOperator(word: string): boolean {
@@ -106,33 +94,4 @@ function stripQuotes(text: string): string {
   while (start < end && text[start] === '"') start += 1
   while (end > start && text[end - 1] === '"') end -= 1
   return text.slice(start, end)
-}
-
-/**
- * Operators bind as in FTS5: neighbours first (here any of them will do), then NOT, AND, OR. Of stacked
- * ones the last counts, one without a left side none; in lower case they are neither operator nor term.
- */
-function readAlternatives(words: readonly string[]): LikeAlternative[] {
-  const alternatives: { every: string[][]; none: string[] }[] = []
-  let operator = 'OR'
-  let neighbours: string[] | undefined
-  for (const word of words) {
-    if (OPERATORS.has(word)) {
-      operator = word
-      neighbours = undefined
-    } else if (!isOperator(word)) {
-      neighbours ??= open(operator)
-      neighbours.push(word)
-    }
-  }
-  return alternatives
-
-  function open(joinedBy: string): string[] {
-    const last = alternatives.at(-1)
-    if (last !== undefined && joinedBy === 'NOT') return last.none
-    const group: string[] = []
-    if (last !== undefined && joinedBy === 'AND') last.every.push(group)
-    else alternatives.push({ every: [group], none: [] })
-    return group
-  }
 }

@@ -78,31 +78,6 @@ test('sanitises what the recorded cases do not touch', () => {
   for (const [query, sanitized] of cases) assert.equal(sanitizeSearchQuery(query), sanitized)
 })
 
-test('gives the words of a LIKE search the meaning of their operators', () => {
-  const cases: [query: string, ...alternatives: [every: string[][], none: string[]][]][] = [
-    ['广西', [[['广西']], []]],
-    ['广西 桂林', [[['广西', '桂林']], []]],
-    ['广西 OR 桂林', [[['广西']], []], [[['桂林']], []]],
-    ['广西 AND 桂林', [[['广西'], ['桂林']], []]],
-    ['广西 NOT 桂林', [[['广西']], ['桂林']]],
-    ['广西 x NOT 桂林 y', [[['广西', 'x']], ['桂林', 'y']]],
-    ['a OR 广西 AND b NOT c', [[['a']], []], [[['广西'], ['b']], ['c']]],
-    ['广西 AND NOT 桂林', [[['广西']], ['桂林']]],
-    ['广西 not 桂林', [[['广西', '桂林']], []]],
-    ['NOT 广西', [[['广西']], []]],
-    ['广西 AND', [[['广西']], []]],
-    ['\u3000AND', [[['AND']], []]],
-  ]
-  for (const [query, ...alternatives] of cases) {
-    const plan = planSearch(query)
-    assert.equal(plan.route, 'like')
-    assert.deepEqual(
-      plan.alternatives,
-      alternatives.map(([every, none]) => ({ every, none })),
-    )
-  }
-})
-
 test('no query makes it throw or leaves blanks at the ends', () => {
   const unit = fc.oneof(
     fc.string({ unit: 'binary', maxLength: 2 }),

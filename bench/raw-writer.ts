@@ -13,10 +13,12 @@ export function rawWriter(file: string, session = 's', timeoutMs = 5_000) {
   )
   const count = raw.prepare(`update sessions set message_count = message_count + 1 where id = ?`)
   return {
-    append(content: string): void {
+    append(...contents: readonly string[]): void {
       begin.run()
-      insert.run(session, content, Date.now() / 1000)
-      count.run(session)
+      for (const content of contents) {
+        insert.run(session, content, Date.now() / 1000)
+        count.run(session)
+      }
       commit.run()
     },
     close(): void {
@@ -25,11 +27,13 @@ export function rawWriter(file: string, session = 's', timeoutMs = 5_000) {
   }
 }
 
-/** Messages a second, one transaction each. */
-export function rawRate(file: string, messages: number): number {
+/** Messages a second. */
+export function rawRate(file: string, messages: number, perTransaction = 1): number {
   const writer = rawWriter(file)
   const startedAt = performance.now()
-  for (let n = 0; n < messages; n += 1) writer.append(textOf(n))
+  for (let n = 0; n < messages; n += perTransaction) {
+    writer.append(...Array.from({ length: perTransaction }, (_, k) => textOf(n + k)))
+  }
   const seconds = (performance.now() - startedAt) / 1000
   writer.close()
   return messages / seconds

@@ -71,3 +71,13 @@ test('search for what is not there says so and succeeds', async (t) => {
   assert.equal(code, 0)
   assert.equal(stdout, 'Nothing found.\n')
 })
+
+test('search says what it took for text, beside its answer', async (t) => {
+  const file = await talk(t)
+
+  const { code, stdout, stderr } = await runCli(['search', '"the milk', '--json', '--db', file])
+
+  assert.equal(code, 0)
+  assert.equal((JSON.parse(stdout) as Hit[]).length, 2)
+  assert.match(stderr, /^hermes-store: .+\n$/)
+})

@@ -1,6 +1,6 @@
 import { Option, type Command } from 'commander'
 
-import type { SearchHit } from '../../index.ts'
+import type { SearchHit, SearchNote } from '../../index.ts'
 import { collect, limit, wholeNumber } from '../arguments.ts'
 import type { Cli } from '../cli.ts'
 import type { Output } from '../output.ts'
@@ -29,19 +29,26 @@ export function addSearch(program: Command, cli: Cli): void {
     .addOption(new Option('--oldest', 'the oldest first, not the best match'))
     .action((words: string[], options: SearchOptions) =>
       cli.read(async (store) => {
-        const sort = options.newest ? 'newest' : options.oldest ? 'oldest' : undefined
-        const hits = await store.search.messages(words.join(' '), {
-          limit: options.limit,
-          offset: options.offset,
+        const sort = options.newest ? 'newest' : options.oldest ? 'oldest' : 'relevance'
+        const found = await store.search.find(words.join(' '), {
+          limit: options.limit === -1 ? -1 : options.offset + options.limit,
+          sort,
           ...(options.source && { sources: options.source }),
           ...(options.role && { roles: options.role }),
-          ...(sort && { sort }),
         })
+        const hits = found.hits.slice(options.offset)
+        // Beside the answer, so that a program can still read that.
+        for (const note of found.notes) console.error(`hermes-store: ${remark(note)}`)
         if (cli.json) return cli.out.json(hits)
         if (hits.length === 0) return cli.out.line('Nothing found.')
         for (const hit of hits) await cli.out.line(entryOf(cli.out, hit))
       }),
     )
+}
+
+function remark({ code, message }: SearchNote): string {
+  const remedy = code === 'index-incomplete' ? '; run `hermes-store rebuild-indexes`' : ''
+  return oneLine(message + remedy)
 }
 
 function entryOf(out: Output, hit: SearchHit): string {

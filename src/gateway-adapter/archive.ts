@@ -18,10 +18,14 @@ export class Archive {
     this.#chatOf = toChat
   }
 
-  /** The texts a message has had, oldest first, the present one last; empty when there is no such message. */
-  revisions(source: ChatSourceInput, messageId: ChatId): Promise<Revision[]> {
-    const { parts } = this.#chatOf(source)
-    return listRevisions(this.#store, messageKey(parts, 'messageId', messageId))
+  /**
+   * The texts a message has had, oldest first, the present one last; empty when the conversation of the
+   * source has no such message.
+   * @throws {InvalidInputError}
+   */
+  async revisions(source: ChatSourceInput, messageId: ChatId): Promise<Revision[]> {
+    const chat = this.#chatOf(source)
+    return listRevisions(this.#store.db, chat, messageKey(chat, 'messageId', messageId))
   }
 
   /** The messages of the lane's session that were deleted or undone, in the order they were said. */

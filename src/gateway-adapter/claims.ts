@@ -4,10 +4,13 @@ import { prepare } from '../database/prepared-query.ts'
 import { InvalidInputError } from '../errors.ts'
 import { nowSeconds } from '../schema/clock.ts'
 import type { Database } from '../schema/database.ts'
+import type { Chat } from './chat.ts'
 import { idText, type ChatId } from './chat-source.ts'
-import type { RouteParts } from './session-key.ts'
 
-/** What makes a message of a platform one and the same; Telegram counts ids per chat only. */
+/**
+ * What makes a message of a platform one and the same, by whatever route it comes; Telegram counts ids per
+ * chat only.
+ */
 export interface ClaimKey {
   readonly platform: string
   readonly account: string
@@ -32,16 +35,29 @@ export interface NewClaim {
   readonly sentAt: number | null
 }
 
-export function claimKey(parts: RouteParts, platformMessageId: string): ClaimKey {
-  const { platform, account, chatId } = parts
+export function claimKey({ parts, personId }: Chat, id: string): ClaimKey {
+  const { platform, account, chatType, chatId, threadId } = parts
+  if (chatId !== '') return { platform, account, chatId, platformMessageId: id }
+  // No chat to count in: an id is somebody's, in a thread. A list, so that no two can look the same.
+  const platformMessageId = JSON.stringify([chatType, threadId, personId, id])
   return { platform, account, chatId, platformMessageId }
 }
 
+/** The id as the platform gave it. */
+export function platformIdOf({
+  chatId,
+  platformMessageId,
+}: Omit<ClaimKey, 'platform' | 'account'>): string {
+  if (chatId !== '') return platformMessageId
+  const parts = JSON.parse(platformMessageId) as string[]
+  return parts.at(-1) ?? ''
+}
+
 /** @throws {InvalidInputError} naming the field when the id is none. */
-export function messageKey(parts: RouteParts, field: string, id: ChatId): ClaimKey {
+export function messageKey(chat: Chat, field: string, id: ChatId): ClaimKey {
   const text = idText(field, id)
   if (text === undefined) throw new InvalidInputError(field, 'must not be empty')
-  return claimKey(parts, text)
+  return claimKey(chat, text)
 }
 
 const byKey = prepare<ClaimKey>()((db, p) =>

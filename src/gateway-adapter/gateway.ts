@@ -139,7 +139,7 @@ export class Gateway {
     { at }: { at?: number | Date | undefined } = {},
   ): Promise<Edited | undefined> {
     const chat = this.#chat(source)
-    const key = messageKey(chat.parts, 'messageId', messageId)
+    const key = messageKey(chat, 'messageId', messageId)
     return editMessage(this.store, chat, key, text, at)
   }
 

@@ -1,4 +1,4 @@
-import type { Transaction } from 'kysely'
+import type { Kysely, Transaction } from 'kysely'
 
 import { prepare } from '../database/prepared-query.ts'
 import { InvalidInputError } from '../errors.ts'
@@ -11,6 +11,7 @@ import type { Database } from '../schema/database.ts'
 import type { Store } from '../store.ts'
 import { attributedText, type Chat } from './chat.ts'
 import type { ClaimKey } from './claims.ts'
+import { isOfLane } from './scope.ts'
 import { secondsOf } from './seconds-of.ts'
 
 export interface Edited {
@@ -28,7 +29,7 @@ export interface Revision {
 
 /**
  * Gives a message its new text in place, where Hermes reads it, and keeps the old one. Undefined when no
- * such message is in a session: it was never taken, is hidden, or Hermes has deleted it.
+ * such message of theirs is in a session: it was never taken, is hidden, or Hermes has deleted it.
  */
 export function editMessage(
   store: Store,
@@ -41,7 +42,7 @@ export function editMessage(
   const editedAt = at === undefined ? nowSeconds() : secondsOf('at', at)
   return store.transaction(async ({ db }) => {
     const message = await current.first(db, key)
-    if (!message) return undefined
+    if (!message || !isAuthor(chat, message.sender_id)) return undefined
     const { id: messageId, session_id: sessionId, content: old } = message
     const said = attributedText(chat, text, message.sender_name ?? chat.source.userName)
     const { content, hasNul } = encodeMessage({ role: 'user', content: said })
@@ -66,11 +67,15 @@ export function editMessage(
   })
 }
 
-/** Oldest first, the present text last; nothing when no such message is in a session. */
-export async function listRevisions(store: Store, key: ClaimKey): Promise<Revision[]> {
-  const message = await current.first(store.db, key)
-  if (!message) return []
-  const earlier = await revisionsOf.all(store.db, { messageId: message.id })
+/** Oldest first, the present text last; nothing when no such message is in a session of the conversation. */
+export async function listRevisions(
+  db: Kysely<Database>,
+  chat: Chat,
+  key: ClaimKey,
+): Promise<Revision[]> {
+  const message = await current.first(db, key)
+  if (!message || !(await isOfLane(db, chat, message.session_id))) return []
+  const earlier = await revisionsOf.all(db, { messageId: message.id })
   return [
     ...earlier.map((revision) => ({
       content: decodeContent(revision.content),
@@ -78,6 +83,11 @@ export async function listRevisions(store: Store, key: ClaimKey): Promise<Revisi
     })),
     { content: decodeContent(message.content), replacedAt: null },
   ]
+}
+
+/** Ids may be the sender's own choice. Where the platform does not say who it was, it answers for them. */
+function isAuthor({ personId }: Chat, senderId: string | null): boolean {
+  return senderId === null || personId === '' || senderId === personId
 }
 
 async function setContent(
@@ -95,7 +105,7 @@ const current = prepare<ClaimKey>()((db, p) =>
   db
     .selectFrom('store_inbound')
     .innerJoin('messages', 'messages.id', 'store_inbound.message_id')
-    .select(['messages.id', 'session_id', 'content', 'sender_name'])
+    .select(['messages.id', 'session_id', 'content', 'sender_id', 'sender_name'])
     .where('platform', '=', p.platform)
     .where('account', '=', p.account)
     .where('chat_id', '=', p.chatId)

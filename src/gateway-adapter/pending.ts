@@ -3,8 +3,8 @@ import { sql, type Kysely } from 'kysely'
 import type { Database } from '../schema/database.ts'
 import { chatOf, type ChatOptions } from './chat.ts'
 import { newestChatId } from './chat-aliases.ts'
-import type { Lane } from './lane.ts'
-import { toLane } from './lane.ts'
+import { platformIdOf } from './claims.ts'
+import { toLane, type Lane } from './lane.ts'
 
 export interface PendingOptions {
   readonly platform: string
@@ -37,8 +37,9 @@ export async function listPending(
       'claim.platform_message_id',
       'claim.sender_id',
       'claim.sender_name',
-      'claim.chat_id',
+      'claim.chat_id as claimed_in',
       'route.chat_type',
+      'route.chat_id',
       'route.thread_id',
       'route.user_id',
       'messages.session_id',
@@ -52,6 +53,10 @@ export async function listPending(
     .execute()
   return rows.map((row) => {
     const chatId = row.moved_to ?? row.chat_id
+    const platformMessageId = platformIdOf({
+      chatId: row.claimed_in,
+      platformMessageId: row.platform_message_id,
+    })
     const chat = chatOf(
       {
         platform,
@@ -62,14 +67,14 @@ export async function listPending(
         userId: row.user_id === '' ? row.sender_id : row.user_id,
         userName: row.sender_name,
         // In the chat it moved to that id is another message's.
-        messageId: chatId === row.chat_id ? row.platform_message_id : undefined,
+        messageId: chatId === row.claimed_in ? platformMessageId : undefined,
       },
       options,
     )
     return {
       lane: toLane(chat, row.route_id, row.session_id),
       messageId: row.message_id,
-      platformMessageId: row.platform_message_id,
+      platformMessageId,
     }
   })
 }

@@ -45,6 +45,21 @@ export async function sessionIdsInScope(
   return rows.map(({ id }) => id)
 }
 
+/** Whether the conversation is or was in that session. */
+export async function isOfLane(
+  db: Kysely<Database>,
+  chat: Chat,
+  sessionId: string,
+): Promise<boolean> {
+  const found = await db
+    .selectFrom('sessions')
+    .select('id')
+    .where('id', '=', sessionId)
+    .where(ofLane(chat))
+    .executeTakeFirst()
+  return found !== undefined
+}
+
 function ofLane({ parts }: Chat): RawBuilder<SqlBool> {
   return sql`sessions.id in (
     select link.session_id from store_route_sessions as link

@@ -63,11 +63,11 @@ export function resumeSession(
 /** False when the platform delivers the command once more. A source without a message id is always new. */
 export async function takesCommand(
   { db }: StoreTransaction,
-  { source, parts }: Chat,
+  chat: Chat,
   verb: Verb,
 ): Promise<boolean> {
-  const id = idText('source.messageId', source.messageId)
-  return id === undefined || takeCommand(db, claimKey(parts, id), verb)
+  const id = idText('source.messageId', chat.source.messageId)
+  return id === undefined || takeCommand(db, claimKey(chat, id), verb)
 }
 
 /** Who holds a title that is taken is nobody's business. */

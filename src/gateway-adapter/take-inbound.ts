@@ -12,6 +12,7 @@ import { settleLane, toLane, type Lane } from './lane.ts'
 import { touchRoute } from './routes.ts'
 import { takeLease, turnLease } from './leases.ts'
 import { secondsOf } from './seconds-of.ts'
+import { isOfLane } from './scope.ts'
 import type { Recorder } from './turn.ts'
 
 /** What somebody wrote, without where: that is the source. */
@@ -33,7 +34,7 @@ export interface Inbound {
   readonly messageId: number
   /** The same message was taken before and nothing was stored now. */
   readonly duplicate: boolean
-  /** It was answered, or given up. A duplicate without an answer waits for one. */
+  /** It was answered or given up, or another conversation has it. Any other duplicate waits for its answer. */
   readonly settled: boolean
   /**
    * A turn is under way in the session, here or in another process: `begin` says when it is this
@@ -51,7 +52,7 @@ export async function takeInbound(
 ): Promise<Inbound> {
   const { text } = message
   if (typeof text !== 'string') throw new InvalidInputError('text', 'must be a string')
-  const key = messageKey(chat.parts, 'id', message.id)
+  const key = messageKey(chat, 'id', message.id)
   const sender = optionalText('sender', message.sender) ?? chat.source.userName
   const content = attributedText(chat, text, sender)
   const encoded = [encodeMessage({ role: 'user', content })]
@@ -80,7 +81,10 @@ export async function takeInbound(
   return taken
 }
 
-/** The lane of the session that holds the message, even if the chat has moved on since. */
+/**
+ * The lane of the session that holds the message, even if the chat has moved on since; but none that this
+ * conversation was never in. There the message waits, if it does, for whom `pendingTurns` names.
+ */
 async function repeated(
   tx: StoreTransaction,
   chat: Chat,
@@ -89,8 +93,10 @@ async function repeated(
 ): Promise<Inbound> {
   const { messageId, sessionId } = claim
   const current = await settleLane(tx, chat)
-  const lane = sessionId === undefined ? current : toLane(chat, current.routeId, sessionId)
-  const settled = claim.settled || sessionId === undefined
+  const isOwn = sessionId !== undefined && (await isOfLane(tx.db, chat, sessionId))
+  if (!isOwn) return { lane: current, messageId, duplicate: true, settled: true, queued: false }
+  const lane = toLane(chat, current.routeId, sessionId)
+  const { settled } = claim
   const queued = !settled && !(await begins(tx, lane, messageId, recorder))
   return { lane, messageId, duplicate: true, settled, queued }
 }

@@ -6,6 +6,7 @@ import { nowSeconds } from '../schema/clock.ts'
 import type { Database } from '../schema/database.ts'
 import { InvalidInputError } from '../errors.ts'
 import type { Chat } from './chat.ts'
+import { homeChatId } from './chat-aliases.ts'
 import type { Scope } from './scope.ts'
 
 /** What was used on one day with one model. */
@@ -135,7 +136,7 @@ export async function readDailyUsage(
 function usedBy({ parts, personId }: Chat, scope: Scope): RawBuilder<SqlBool> {
   const bot = sql`route.platform = ${parts.platform} and route.account = ${parts.account}`
   const lane = sql<SqlBool>`(${bot} and route.chat_type = ${parts.chatType}
-    and route.chat_id = ${parts.chatId} and route.thread_id = ${parts.threadId}
+    and route.chat_id = ${homeChatId(parts)} and route.thread_id = ${parts.threadId}
     and route.user_id = ${parts.userId})`
   switch (scope) {
     case 'lane':

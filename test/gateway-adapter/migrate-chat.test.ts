@@ -197,3 +197,20 @@ test('an id that is missing or has lost digits is refused by name', async (t) =>
   )
   await assert.rejects(gateway.migrateChat({ ...move, platform: '' }), isInvalid('platform'))
 })
+
+test('what a conversation used before and after the move is counted under both ids', async (t) => {
+  const { gateway } = await gatewayOn(t)
+  for (const source of [old, young]) {
+    const { lane, messageId } = await say(gateway, source)
+    const messages = [{ role: 'assistant', content: 'hi' }]
+    await gateway.turn(lane, { answers: messageId, messages, usage: { outputTokens: 1 } })
+    await gateway.migrateChat(move)
+  }
+
+  const turns = [old, young].map(async (source) => {
+    const [today] = await gateway.usageByDay(source, { scope: 'lane' })
+    return today?.turns
+  })
+
+  assert.deepEqual(await Promise.all(turns), [2, 2])
+})

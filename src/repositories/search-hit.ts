@@ -11,7 +11,10 @@ export interface SearchHit extends Omit<FoundRow, 'rank'> {
   readonly excerpt: string
   /** Where in `excerpt` the wanted terms stand. */
   readonly highlights: readonly TextRange[]
-  /** How well it fits, higher is better; null where nothing ranks, which is so for short CJK terms. */
+  /**
+   * How well it fits, higher is better; null where nothing ranks, which is so for short CJK terms, and
+   * but for `find`.
+   */
   readonly score: number | null
   /** The message before, the hit and the message after, as far as they exist. */
   readonly context: readonly ContextMessage[]

@@ -53,7 +53,7 @@ export class SearchPages {
         this.#db,
         index,
         match,
-        within(page, order, ids, part),
+        this.#within(page, order, ids, part),
         filters,
         this.#options,
       )
@@ -78,7 +78,7 @@ export class SearchPages {
     return this.#byTime(order, page, zones, (ids, part, isFirst) => {
       const among = isFirst && areShort ? [] : sets.map((set) => isAmong(set, pass, ids))
       const filters = [...among, pass.found(ids), ...leftOut(page, ids)]
-      const scope = within(page, order, ids, part)
+      const scope = this.#within(page, order, ids, part)
       return findByFilters(this.#db, scope, filters, pass.snippet, this.#options)
     })
   }
@@ -136,6 +136,16 @@ export class SearchPages {
     return read(all, scope, false)
   }
 
+  #within(
+    { after, isAgents }: PageOfPass,
+    order: SearchOrder,
+    ids: IdRange,
+    scope: SearchScope,
+  ): PageScope {
+    const { isScored } = this.#request
+    return { scope, ids, order, hasAgentTies: isAgents, isScored, after }
+  }
+
   #scopeOf({ limit, offset }: PageOfPass): SearchScope {
     return { ...this.#request.scope, limit, offset }
   }
@@ -146,15 +156,6 @@ export class SearchPages {
     const last = order === 'newest' && from !== undefined ? Math.min(from, until ?? from) : until
     return first === null && last === null ? ALL_IDS : zones.idsBetween(first, last)
   }
-}
-
-function within(
-  { after, isAgents }: PageOfPass,
-  order: SearchOrder,
-  ids: IdRange,
-  scope: SearchScope,
-): PageScope {
-  return { scope, ids, order, hasAgentTies: isAgents, after }
 }
 
 function leftOut({ before }: PageOfPass, ids: IdRange): Expression<SqlBool>[] {

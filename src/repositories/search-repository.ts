@@ -77,7 +77,7 @@ export class SearchRepository {
    * @throws what `messages` throws, and {InvalidInputError} for a cursor of another order.
    */
   async find(query: string, options: FindOptions = {}): Promise<SearchResult> {
-    const request = searchRequest(query, options)
+    const request = searchRequest(query, options, true)
     const parsed = parseQuery(request.query)
     const { found, notes } = await this.#find(request, parsed, request.order !== 'relevance')
     const last = found.at(-1)

@@ -64,6 +64,7 @@ export interface SearchRequest {
   readonly scope: SearchScope
   readonly lineageOf: string | undefined
   readonly after: SearchKey | undefined
+  readonly isScored: boolean
   readonly signal: AbortSignal | undefined
 }
 
@@ -76,6 +77,7 @@ const DEFAULT_LIMIT = 20
 export function searchRequest(
   query: string,
   options: SearchOptions & Pick<FindOptions, 'cursor'>,
+  isScored = false,
 ): SearchRequest {
   if (typeof query !== 'string') throw new InvalidInputError('query', 'must be a string')
   if (query.length > LONGEST_QUERY) {
@@ -95,6 +97,7 @@ export function searchRequest(
     order,
     lineageOf,
     after: cursor === undefined ? undefined : keyOf(cursor, order),
+    isScored,
     signal: options.signal,
     scope: {
       sources: asJson(listOf('sources', options.sources)),

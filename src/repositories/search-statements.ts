@@ -39,6 +39,8 @@ export interface PageScope {
   readonly order: SearchOrder
   /** Of equal times the agent shows the better match first; otherwise they are ordered by id. */
   readonly hasAgentTies: boolean
+  /** To tell how well each fits, FTS5 reads all places of all terms a second time. */
+  readonly isScored: boolean
   readonly after: Pick<SearchKey, 'value' | 'id'> | undefined
 }
 
@@ -66,7 +68,7 @@ export function findByIndex(
   filters: readonly Expression<SqlBool>[],
   options?: QueryOptions,
 ): Promise<FoundRow[]> {
-  const { scope, ids, order, after, hasAgentTies } = page
+  const { scope, ids, order, after, hasAgentTies, isScored } = page
   const params = { ...scope, ...ids, match }
   if (filters.length > 0 || after) {
     const column = order === 'relevance' ? sql`hit.rank` : sql`m.timestamp`
@@ -74,7 +76,7 @@ export function findByIndex(
     const all = after ? [...filters, behind(after, column, direction, direction)] : filters
     return indexQuery(db, index, params, page, all).execute(options)
   }
-  const key = `${index} ${order} ${hasAgentTies}`
+  const key = `${index} ${order} ${hasAgentTies} ${isScored}`
   let query = prepared.get(key)
   if (!query) {
     query = prepare<IndexParams>()((base, p) => indexQuery(base, index, p, page, []))
@@ -153,13 +155,14 @@ function indexQuery(
   db: Kysely<Database>,
   index: SearchIndexName,
   p: IndexParams,
-  { order, hasAgentTies }: Pick<PageScope, 'order' | 'hasAgentTies'>,
+  { order, hasAgentTies, isScored }: Pick<PageScope, 'order' | 'hasAgentTies' | 'isScored'>,
   filters: readonly Expression<SqlBool>[],
 ) {
   const table = sql.ref(`hit.${index}`)
   // Column -1 is whichever the hit is in: files born at version 23 or later index three of them.
   const marks = sql`${sql.lit(HIT_START)}, ${sql.lit(HIT_END)}`
   const excerpt = sql<string | null>`snippet(${table}, -1, ${marks}, '...', 40)`
+  const rank = isScored ? sql<number | null>`hit.rank` : sql<number | null>`null`
   const found = (with_: readonly Expression<SqlBool>[]) => {
     let query = db
       // Cross joins keep the index outermost, which then also delivers in the order of rank.
@@ -178,7 +181,7 @@ function indexQuery(
   if (order === 'relevance') {
     return found(filters)
       .select(hitColumns)
-      .select([excerpt.as('snippet'), sql<number | null>`hit.rank`.as('rank')])
+      .select([excerpt.as('snippet'), rank.as('rank')])
       .orderBy('hit.rank')
       .limit(p.limit)
       .offset(p.offset)
@@ -188,7 +191,7 @@ function indexQuery(
   return db
     .with('page', () =>
       found(filters)
-        .select(['m.id', sql<number>`hit.rank`.as('rank')])
+        .select(['m.id', hasAgentTies ? sql<number | null>`hit.rank`.as('rank') : rank.as('rank')])
         .orderBy('m.timestamp', direction)
         .orderBy(hasAgentTies ? sql`hit.rank` : sql`m.id`, hasAgentTies ? 'asc' : direction)
         .limit(p.limit)

@@ -25,6 +25,13 @@ async function chats(t: TestContext): Promise<Store> {
   return store
 }
 
+/** So that no two messages are of one time. */
+async function timeById(store: Store): Promise<void> {
+  await store.transaction(async ({ db }) => {
+    await sql`update messages set timestamp = 1770000000 + id`.execute(db)
+  })
+}
+
 async function foundBy(store: Store, query: string, options: SearchOptions): Promise<number[]> {
   const hits = await store.search.messages(query, options)
   return hits.map(({ id }) => id).toSorted((a, b) => a - b)
@@ -35,9 +42,7 @@ test('keeps to sessions, a family of sessions, people, roles and times', async (
   for (const id of ['first', 'sub', 'second']) await say(store, id, 'the needle 天气')
   await say(store, 'first', 'a needle 天气', 'assistant')
   const at = (id: number): number => 1_770_000_000 + id
-  await store.transaction(async ({ db }) => {
-    await sql`update messages set timestamp = 1770000000 + id`.execute(db)
-  })
+  await timeById(store)
 
   for (const query of ['needle', '天气']) {
     assert.deepEqual(await foundBy(store, query, { sessionIds: ['first'] }), [1, 4])
@@ -62,7 +67,7 @@ test('marks what was found, as ranges and in the snippet', async (t) => {
   await say(store, 'first', '修改foobar模块')
   await say(store, 'first', '今天天气')
 
-  const [word] = await store.search.messages('needle')
+  const word = (await store.search.find('needle')).hits[0]
   const [glued] = await store.search.messages('foobar')
   const [short] = await store.search.messages('天气')
 
@@ -106,6 +111,7 @@ test('the better match comes first', async (t) => {
 test('orders short terms by time as asked, and the agent way where it is asked for messages', async (t) => {
   const store = await chats(t)
   for (const text of ['天气一', '天气二', '天气三']) await say(store, 'first', text)
+  await timeById(store)
 
   const oldest = await store.search.find('天气', { sort: 'oldest' })
   const newest = await store.search.find('天气', { sort: 'newest' })

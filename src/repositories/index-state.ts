@@ -1,4 +1,4 @@
-import { sql, type Kysely } from 'kysely'
+import { sql, type Kysely, type RawBuilder } from 'kysely'
 
 import { prepare } from '../database/prepared-query.ts'
 import { DatabaseCorruptError, DatabaseError } from '../errors.ts'
@@ -25,12 +25,9 @@ interface Facts {
   lastWord: number | null
   firstTrigram: number | null
   lastTrigram: number | null
-  /** Bytes in the shorter of the records that say where the terms of an index are. */
-  structure: number | null
+  /** Whether an index has messages with words in them and knows no word; a damaged one can look so. */
+  isEmptied: number
 }
-
-/** The record of an index without a term; a damaged one can look the same, and finds nothing. */
-const EMPTY_STRUCTURE = 8
 
 /**
  * Cheap: it looks for the triggers that keep the indexes and at their ends only, one at a time, as
@@ -46,7 +43,7 @@ export async function indexState(db: Kysely<Database>): Promise<IndexState> {
   if (firstWord === null || lastWord === null || firstTrigram === null || lastTrigram === null) {
     return { kind: 'unusable' }
   }
-  if ((facts.structure ?? 0) <= EMPTY_STRUCTURE) return { kind: 'unusable' }
+  if (facts.isEmptied) return { kind: 'unusable' }
   const low = Math.max(firstWord, firstTrigram)
   const high = Math.min(lastWord, lastTrigram)
   const isWhole = low <= first && high >= last
@@ -77,9 +74,16 @@ const facts = prepare<object>()((db) =>
       sql<number | null>`(select max(id) from messages_fts_docsize)`.as('lastWord'),
       sql<number | null>`(select min(id) from messages_fts_trigram_docsize)`.as('firstTrigram'),
       sql<number | null>`(select max(id) from messages_fts_trigram_docsize)`.as('lastTrigram'),
-      sql<number | null>`(select min(
-        (select length(block) from messages_fts_data where id = 10),
-        (select length(block) from messages_fts_trigram_data where id = 10)))`.as('structure'),
+      sql<number>`${isEmptied('messages_fts')} or ${isEmptied('messages_fts_trigram')}`.as(
+        'isEmptied',
+      ),
     ])
     .limit(sql.lit(1)),
 )
+
+/** Record 10 says where the terms are; without one it has at most eight bytes. */
+function isEmptied(index: string): RawBuilder<number> {
+  const [data, sizes] = [sql.table(`${index}_data`), sql.table(`${index}_docsize`)]
+  return sql<number>`(ifnull((select length(block) from ${data} where id = 10), 0) <= 8
+    and exists (select 1 from ${sizes} where sz <> x'00'))`
+}

@@ -234,3 +234,13 @@ test('refuses filters of a wrong type', async (t) => {
   await assert.rejects(store.search.sessions('x', { limit: -1 }), InvalidInputError)
   await assert.rejects(store.search.sessions('x', { hitsPerSession: 0.5 }), InvalidInputError)
 })
+
+test('an index has nothing to lack where nobody has said a word', async (t) => {
+  const store = await chats(t)
+  await say(store, 'first', '🚀')
+
+  const { hits, notes } = await store.search.find('🚀')
+
+  assert.equal(hits.length, 1)
+  assert.deepEqual(notes, [])
+})

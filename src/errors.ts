@@ -235,7 +235,10 @@ export class StoreClosedError extends StoreError {
   }
 }
 
-/** The outer store was used inside a transaction callback, or a transaction after it ended. */
+/**
+ * The outer store was used inside a transaction callback, a transaction after it ended, or Kysely's own
+ * ways to begin, end or close one.
+ */
 export class TransactionMisuseError extends StoreError {
   readonly code = 'TRANSACTION_MISUSE'
 }

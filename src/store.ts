@@ -10,13 +10,15 @@ import {
   type Connection,
 } from './database/connection.ts'
 import { assertWritable, createOwnerOnly, inspectFile, narrowModes } from './database/files.ts'
-import { TransactionHandle, type Handle } from './database/handle.ts'
+import type { Handle } from './database/handle.ts'
+import { withinScope } from './database/scoped-transaction.ts'
 import { toStoreError } from './database/sqlite-errors.ts'
 import { Statistics, type StoreStatistics } from './database/statistics.ts'
 import { StoreDatabase, type StoreDatabaseParts } from './database/store-database.ts'
 import { loadTelemetry, type Telemetry } from './database/telemetry.ts'
 import {
   CannotOpenError,
+  InvalidInputError,
   MigrationRequiredError,
   ReadonlyError,
   SchemaTooNewError,
@@ -103,11 +105,13 @@ export class Store implements Repositories, AsyncDisposable {
    * Runs `work` in one `begin immediate` transaction: all of it is stored, or nothing. It may run
    * more than once, and every other writer waits for it, so await nothing in it but the transaction.
    * @throws {DatabaseBusyError} when the lock stayed taken; `work` may be tried again later.
-   * @throws {TransactionMisuseError} when the store itself is used inside.
+   * @throws {TransactionMisuseError} when the store itself is used inside, or a write is not awaited.
+   * @throws {InvalidInputError} unless `work` is a function.
    */
-  transaction<T>(work: (tx: StoreTransaction) => Promise<T>): Promise<T> {
+  async transaction<T>(work: (tx: StoreTransaction) => Promise<T>): Promise<T> {
+    if (typeof work !== 'function') throw new InvalidInputError('work', 'must be a function')
     return this.#database.write((trx) =>
-      work({ db: trx, ...repositoriesOn(new TransactionHandle(trx)) }),
+      withinScope(trx, (handle) => work({ db: handle.read, ...repositoriesOn(handle) })),
     )
   }
 

@@ -91,7 +91,10 @@ class StoreDriver implements Driver {
   }
 
   async init(): Promise<void> {}
-  async destroy(): Promise<void> {}
+  /** It would leave a store behind of which half works. */
+  async destroy(): Promise<void> {
+    throw new TransactionMisuseError('the connection is closed by store.close() only')
+  }
 
   async acquireConnection(): Promise<DatabaseConnection> {
     // Fails here, not in the first statement, when the store is closed.

@@ -4,6 +4,7 @@ import { sql, type Kysely, type Transaction } from 'kysely'
 
 import { TransactionMisuseError } from '../errors.ts'
 import type { Database } from '../schema/database.ts'
+import type { ChangeAtOnce } from './write-at-once.ts'
 
 /** What a repository works on: the whole store, or one open transaction of it. */
 export interface Handle {
@@ -14,8 +15,11 @@ export interface Handle {
    * is the transaction itself.
    */
   readonly heavy: Kysely<Database>
-  /** Everything `change` does is stored, or nothing of it. It may run more than once. */
-  write<T>(change: (trx: Transaction<Database>) => Promise<T>): Promise<T>
+  /**
+   * Everything `change` does is stored, or nothing of it. It may run more than once. `atOnce` is the
+   * same change for a hot path: it is tried first, and whatever stops it is left to `change`.
+   */
+  write<T>(change: (trx: Transaction<Database>) => Promise<T>, atOnce?: ChangeAtOnce<T>): Promise<T>
 }
 
 /**
@@ -28,17 +32,26 @@ export class TransactionHandle implements Handle {
   /** Whose write's callback this is: another write of the same handle would wait for itself. */
   static readonly #inside = new AsyncLocalStorage<TransactionHandle>()
   #last: Promise<unknown> = Promise.resolve()
+  #pending = 0
 
   constructor(trx: Transaction<Database>) {
     this.read = trx
     this.heavy = trx
   }
 
+  /** Whether a write that was asked for has not come to its end. */
+  get isWriting(): boolean {
+    return this.#pending > 0
+  }
+
   async write<T>(change: (trx: Transaction<Database>) => Promise<T>): Promise<T> {
     if (TransactionHandle.#inside.getStore() === this) {
       throw new TransactionMisuseError('a write was asked for inside another; use its transaction')
     }
-    const turn = this.#last.then(() => this.#inSavepoint(change))
+    this.#pending += 1
+    const turn = this.#last
+      .then(() => this.#inSavepoint(change))
+      .finally(() => void (this.#pending -= 1))
     this.#last = turn.catch(() => {})
     return turn
   }

@@ -4,7 +4,12 @@ import { test } from 'node:test'
 
 import { sql } from 'kysely'
 
-import { openStore, StorageFullError, TransactionMisuseError } from '../../src/index.ts'
+import {
+  InvalidInputError,
+  openStore,
+  StorageFullError,
+  TransactionMisuseError,
+} from '../../src/index.ts'
 import type { Store, StoreTransaction } from '../../src/index.ts'
 import { withFile } from '../support/state-file.ts'
 import { openTempStore } from '../support/temp-store.ts'
@@ -130,19 +135,113 @@ test('what was started inside a transaction may use the store after it', async (
   assert.deepEqual(await later, ['a'])
 })
 
-/** By us, or by Kysely before it comes to us. */
-const REFUSED = /after its (?:write|transaction) had ended|already committed/
+for (const outcome of ['committed', 'rolled back']) {
+  test(`whatever is asked of a transaction that was ${outcome} is refused by name`, async (t) => {
+    const store = await openTempStore(t)
+    await store.sessions.create({ id: 's', source: 'cli' })
+    let kept: StoreTransaction | undefined
+    await store
+      .transaction(async (tx) => {
+        kept = tx
+        if (outcome === 'rolled back') throw new Error('changed my mind')
+      })
+      .catch(() => {})
+    const tx = kept!
 
-test('a query on a transaction that has ended is refused', async (t) => {
+    for (const late of [
+      () => put(tx, 'late'),
+      () => tx.messages.append('s', { role: 'user', content: 'late' }),
+      () => tx.messages.list('s'),
+      () => tx.sessions.get('s'),
+      () => tx.search.messages('late'),
+      () => tx.exports.all().next(),
+      () => tx.db.selectFrom('sessions').select('id').stream().next(),
+      () => sql`select 1`.execute(tx.db),
+      () => tx.db.introspection.getTables(),
+      () => tx.db.withSchema('main').selectFrom('sessions').select('id').execute(),
+    ]) {
+      await assert.rejects(async () => late(), TransactionMisuseError, String(late))
+    }
+
+    assert.deepEqual(await keysIn(store), [])
+    assert.equal(await store.messages.count(), 0)
+  })
+}
+
+test('a transaction that was kept does not slip into the next write of the same commit', async (t) => {
   const store = await openTempStore(t)
-  let kept: StoreTransaction | undefined
-  await store.transaction(async (tx) => {
-    kept = tx
+  const kept = Promise.withResolvers<StoreTransaction>()
+  const tried = Promise.withResolvers<undefined>()
+  // Outside of every callback, so that only the transaction itself can tell.
+  const late = kept.promise.then((tx) => put(tx, 'late')).finally(() => tried.resolve(undefined))
+  late.catch(() => {})
+
+  await Promise.all([
+    store.transaction(async (tx) => {
+      await put(tx, 'a')
+      setImmediate(() => kept.resolve(tx))
+    }),
+    store.transaction(async (tx) => {
+      await tried.promise
+      await put(tx, 'b')
+    }),
+  ])
+
+  await assert.rejects(late, TransactionMisuseError)
+  assert.deepEqual(await keysIn(store), ['a', 'b'])
+})
+
+test('a transaction with a write nobody awaited stores nothing and says so', async (t) => {
+  const store = await openTempStore(t)
+  await store.sessions.create({ id: 's', source: 'cli' })
+  let loose: Promise<unknown> | undefined
+
+  const transaction = store.transaction(async (tx) => {
+    await put(tx, 'a')
+    loose = tx.messages.append('s', { role: 'user', content: 'loose' })
+    loose.catch(() => {})
   })
 
-  await assert.rejects(put(kept!, 'late'), REFUSED)
+  await assert.rejects(transaction, TransactionMisuseError)
+  await assert.rejects(loose!, TransactionMisuseError)
+  assert.deepEqual(await keysIn(store), [])
+  const { messageCount } = await store.sessions.get('s')
+  assert.deepEqual([await store.messages.count('s'), messageCount], [0, 0])
+})
+
+test("Kysely's own ways to begin, lend and close are refused by name", async (t) => {
+  const store = await openTempStore(t)
+
+  for (const misuse of [
+    (tx: StoreTransaction) => tx.db.transaction(),
+    (tx: StoreTransaction) => tx.db.startTransaction(),
+    (tx: StoreTransaction) => tx.db.connection(),
+    (tx: StoreTransaction) => tx.db.destroy(),
+    () => store.db.destroy(),
+  ]) {
+    const misused = store.transaction(async (tx) => misuse(tx))
+    await assert.rejects(misused, TransactionMisuseError, String(misuse))
+  }
+
+  await store.transaction((tx) => put(tx, 'a'))
+  assert.deepEqual(await keysIn(store), ['a'])
+})
+
+test('closing store.db is refused, and the store goes on', async (t) => {
+  const store = await openTempStore(t)
+  await keysIn(store)
+
+  await assert.rejects(store.db.destroy(), TransactionMisuseError)
 
   assert.deepEqual(await keysIn(store), [])
+})
+
+test('work that is no function is refused', async (t) => {
+  const store = await openTempStore(t)
+
+  for (const work of [undefined, null, 5, 'x', {}, []]) {
+    await assert.rejects(store.transaction(work as never), InvalidInputError)
+  }
 })
 
 test('a query nobody awaited does not slip in after its transaction', async (t) => {
@@ -154,7 +253,7 @@ test('a query nobody awaited does not slip in after its transaction', async (t) 
     loose.late.catch(() => {})
   })
 
-  await assert.rejects(loose.late!, REFUSED)
+  await assert.rejects(loose.late!, TransactionMisuseError)
   assert.deepEqual(await keysIn(store), [])
 })
 

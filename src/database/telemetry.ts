@@ -33,7 +33,8 @@ export function loadTelemetry(): Promise<Telemetry> {
 
 async function load(): Promise<Telemetry> {
   try {
-    return telemetryOf(await import('@opentelemetry/api'))
+    const api = await import('@opentelemetry/api')
+    return quietly(() => telemetryOf(api)) ?? noTelemetry
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw error
     return noTelemetry
@@ -52,30 +53,56 @@ function telemetryOf(api: typeof Api): Telemetry {
   const waited = meter.createHistogram('hermes_store.commit.wait', { unit: 'ms' })
   const wal = meter.createObservableGauge('hermes_store.wal.size', { unit: 'By' })
   return {
-    span: (name, attributes, run) =>
-      tracer.startActiveSpan(name, { attributes }, async (span) => {
-        try {
-          return await run()
-        } catch (error) {
+    span: async (name, attributes, run) => {
+      const span = quietly(() => tracer.startSpan(name, { attributes }))
+      if (!span) return run()
+      const inSpan = quietly(() => api.trace.setSpan(api.context.active(), span))
+      let running: ReturnType<typeof run> | undefined
+      const begin = (): ReturnType<typeof run> => (running ??= run())
+      if (inSpan) void quietly(() => api.context.with(inSpan, begin))
+      try {
+        return await begin()
+      } catch (error) {
+        quietly(() => {
           span.recordException(error as Error)
           span.setStatus({ code: api.SpanStatusCode.ERROR, message: String(error) })
-          throw error
-        } finally {
-          span.end()
-        }
-      }),
-    committed: (batch) => {
-      writes.add(batch.writes)
-      batches.record(batch.writes)
-      held.record(batch.heldMs)
-      waited.record(batch.waitedMs)
+        })
+        throw error
+      } finally {
+        quietly(() => span.end())
+      }
     },
-    retried: () => retries.add(1),
-    failed: () => failures.add(1),
+    committed: (batch) =>
+      quietly(() => {
+        writes.add(batch.writes)
+        batches.record(batch.writes)
+        held.record(batch.heldMs)
+        waited.record(batch.waitedMs)
+      }),
+    retried: () => quietly(() => retries.add(1)),
+    failed: () => quietly(() => failures.add(1)),
     gaugeWal: (bytes) => {
       const observe = (result: { observe(value: number): void }): void => result.observe(bytes())
-      wal.addCallback(observe)
-      return () => wal.removeCallback(observe)
+      quietly(() => wal.addCallback(observe))
+      return () => quietly(() => wal.removeCallback(observe))
     },
+  }
+}
+
+let isWarned = false
+
+/**
+ * What the application's OpenTelemetry throws becomes one process warning: the write queue calls it
+ * between a COMMIT and its answer, where a throw would leave every later write waiting.
+ */
+function quietly<T>(call: () => T): T | undefined {
+  try {
+    return call()
+  } catch (error) {
+    if (!isWarned) {
+      process.emitWarning(`OpenTelemetry failed in hermes-session-store: ${String(error)}`)
+    }
+    isWarned = true
+    return undefined
   }
 }

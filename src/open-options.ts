@@ -2,7 +2,7 @@ import { retryPolicy, type RetryOptions } from './database/busy-retry.ts'
 import type { Synchronous } from './database/connection.ts'
 import { resolveStatePath } from './database/files.ts'
 import { findLockHolder } from './database/lock-holder.ts'
-import { harmless, silentLogger, type Logger } from './database/logger.ts'
+import { harmless, harmlessly, silentLogger, type Logger } from './database/logger.ts'
 import { InvalidInputError } from './errors.ts'
 import type { OnProgress } from './migrations/runner.ts'
 
@@ -60,7 +60,7 @@ export function openSettings(options: OpenStoreOptions) {
     readonly,
     synchronous,
     retry,
-    onProgress,
+    onProgress: harmlessly('onProgress', onProgress),
     logger: harmless(logger),
     slowQueryMs,
   } as const

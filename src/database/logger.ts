@@ -18,19 +18,26 @@ export const silentLogger: Logger = {
  * logs between a COMMIT and its answer, where a throw would leave every later write waiting.
  */
 export function harmless(logger: Logger): Logger {
-  const guarded =
-    (level: keyof Logger) =>
-    (fields: object, message: string): void => {
-      try {
-        logger[level](fields, message)
-      } catch (error) {
-        process.emitWarning(`the logger of hermes-session-store failed: ${String(error)}`)
-      }
-    }
+  const guarded = (level: keyof Logger): Logger['info'] =>
+    harmlessly('the logger', (fields: object, message: string) => logger[level](fields, message))
   return {
     debug: guarded('debug'),
     info: guarded('info'),
     warn: guarded('warn'),
     error: guarded('error'),
+  }
+}
+
+/** The same for a single function; `name` is what the warning calls it. */
+export function harmlessly<A extends unknown[]>(
+  name: string,
+  call: (...args: A) => void,
+): (...args: A) => void {
+  return (...args) => {
+    try {
+      call(...args)
+    } catch (error) {
+      process.emitWarning(`${name} of hermes-session-store failed: ${String(error)}`)
+    }
   }
 }

@@ -23,15 +23,11 @@ export const noTelemetry: Telemetry = {
 
 const SCOPE = 'hermes-session-store'
 
-let loading: Promise<Telemetry> | undefined
-
-/** OpenTelemetry where the application has installed its API, nothing elsewhere. */
-export function loadTelemetry(): Promise<Telemetry> {
-  loading ??= load()
-  return loading
-}
-
-async function load(): Promise<Telemetry> {
+/**
+ * OpenTelemetry where the application has installed its API, nothing elsewhere. Asked at each opening:
+ * a meter belongs to the provider that is registered by then.
+ */
+export async function loadTelemetry(): Promise<Telemetry> {
   try {
     const api = await import('@opentelemetry/api')
     return quietly(() => telemetryOf(api)) ?? noTelemetry
@@ -42,7 +38,7 @@ async function load(): Promise<Telemetry> {
 }
 
 function telemetryOf(api: typeof Api): Telemetry {
-  // Both are proxies: they work with a provider that is registered later, too.
+  // A proxy, which works with a provider that is registered later, too.
   const tracer = api.trace.getTracer(SCOPE)
   const meter = api.metrics.getMeter(SCOPE)
   const writes = meter.createCounter('hermes_store.writes')

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import path from 'node:path'
 import { test } from 'node:test'
 
@@ -93,6 +94,19 @@ test('the steps of a new file are told in order, from version 0 to 11', async (t
     .filter(({ kind }) => kind === 'step')
     .map(({ name }) => Number(name?.slice(0, 4)))
   assert.deepEqual(steps, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11])
+})
+
+test('an onProgress that throws does not stop a file from being made, and warns', async (t) => {
+  const file = path.join(tempFolder(t), 'state.db')
+  const warned = once(process, 'warning')
+
+  const onProgress = (): never => {
+    throw new Error('the terminal has gone')
+  }
+  await (await openStore({ path: file, onProgress })).close()
+
+  assert.match(String(await warned), /onProgress .*the terminal has gone/)
+  assertComplete(file)
 })
 
 test('opening again changes nothing and tells nothing', async (t) => {

@@ -53,6 +53,12 @@ export function flagOf(field: string, value: unknown, absent: boolean): boolean 
   return value
 }
 
+/** @throws {InvalidInputError} unless it is absent or an AbortSignal. */
+export function assertSignal(field: string, value: unknown): void {
+  if (value === undefined || value instanceof AbortSignal) return
+  throw new InvalidInputError(field, 'must be an AbortSignal')
+}
+
 /** An empty list for absent. @throws {InvalidInputError} unless it is a list of strings. */
 export function textsOf(field: string, value: unknown): string[] {
   if (value === undefined) return []

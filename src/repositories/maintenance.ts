@@ -5,7 +5,7 @@ import { InvalidInputError } from '../errors.ts'
 import { nowSeconds } from '../schema/clock.ts'
 import { pyStrip } from '../schema/python-text.ts'
 import { rebuildIndexes, type RebuildOptions } from './index-rebuild.ts'
-import { flagOf, requireObject, requireText } from './input.ts'
+import { assertSignal, flagOf, requireObject, requireText } from './input.ts'
 import { pruneSessions, type DeleteOptions } from './session-removal.ts'
 
 export interface AutoPruneOptions extends DeleteOptions {
@@ -50,8 +50,10 @@ export class Maintenance {
    * Reads the whole file and says what is wrong with it; empty when nothing is. Nobody has to wait
    * for it, but the WAL grows meanwhile: seconds on a big file.
    */
-  async check({ signal }: CheckOptions = {}): Promise<readonly FileProblem[]> {
-    return this.#database.check(signal)
+  async check(options: CheckOptions = {}): Promise<readonly FileProblem[]> {
+    requireObject('options', options)
+    assertSignal('signal', options.signal)
+    return this.#database.check(options.signal)
   }
 
   /**
@@ -61,7 +63,11 @@ export class Maintenance {
    * @throws {CannotOpenError} when its folder cannot be written.
    */
   async backup(path: string, options: BackupOptions = {}): Promise<void> {
-    await this.#database.backup(requireText('path', path), options)
+    const target = requireText('path', path)
+    requireObject('options', options)
+    const overwrite = flagOf('overwrite', options.overwrite, false)
+    assertSignal('signal', options.signal)
+    await this.#database.backup(target, { ...options, overwrite })
   }
 
   /**
@@ -69,6 +75,11 @@ export class Maintenance {
    * the last one search reads the messages that are not indexed, which is slower, and says so.
    */
   async rebuildIndexes(options: RebuildOptions = {}): Promise<void> {
+    requireObject('options', options)
+    assertSignal('signal', options.signal)
+    if (options.onProgress !== undefined && typeof options.onProgress !== 'function') {
+      throw new InvalidInputError('onProgress', 'must be a function')
+    }
     await rebuildIndexes(this.#database, this.#searchObjects, options)
   }
 

@@ -93,6 +93,9 @@ test('options that are none are refused, not passed over', async (t) => {
     (options) => store.telegramTopics.disable('c', options),
     (options) => store.telegramTopics.listUnlinkedSessions(options),
     (options) => store.maintenance.autoPrune(options),
+    (options) => store.maintenance.check(options),
+    (options) => store.maintenance.rebuildIndexes(options),
+    (options) => store.maintenance.backup(`${store.path}.copy`, options),
   ]
 
   for (const call of calls) {
@@ -101,6 +104,25 @@ test('options that are none are refused, not passed over', async (t) => {
       await assert.rejects(refused, InvalidInputError, String(call))
     }
   }
+})
+
+test('options of upkeep that are of another kind are refused before anything is done', async (t) => {
+  const store = await openTempStore(t)
+  const { maintenance } = store
+
+  for (const wrong of [null, 5, 'x', {}] as never[]) {
+    for (const refused of [
+      maintenance.check({ signal: wrong }),
+      maintenance.rebuildIndexes({ signal: wrong }),
+      maintenance.rebuildIndexes({ onProgress: wrong }),
+      maintenance.backup(`${store.path}.copy`, { signal: wrong }),
+      maintenance.backup(`${store.path}.copy`, { overwrite: wrong }),
+    ]) {
+      await assert.rejects(refused, InvalidInputError)
+    }
+  }
+
+  assert.deepEqual(await store.maintenance.check(), [])
 })
 
 test('takes 100,000 names in a filter', async (t) => {

@@ -25,6 +25,12 @@ export interface Connection {
 const WRITER_TIMEOUT_MS = 5
 const READER_TIMEOUT_MS = 50
 
+/**
+ * Twice SQLite's own: 50 small commits, after which the write side makes a checkpoint, fill about a
+ * thousand pages, and both would make one. Big transactions still get theirs.
+ */
+const AUTOCHECKPOINT_PAGES = 2000
+
 const JOURNAL_SIZE_LIMIT = 64 * 1024 * 1024
 
 /** Opens a read-only connection; the file must exist. Nothing in the file changes. */
@@ -76,6 +82,7 @@ export function connectWriter(path: string, synchronous: Synchronous): Connectio
     setPragma(raw, 'foreign_keys', 'ON', 1)
     // The driver's build would use NORMAL in WAL mode; the Python agent has FULL.
     setPragma(raw, 'synchronous', synchronous, synchronous === 'FULL' ? 2 : 1)
+    setPragma(raw, 'wal_autocheckpoint', String(AUTOCHECKPOINT_PAGES), AUTOCHECKPOINT_PAGES)
     setPragma(raw, 'journal_size_limit', String(JOURNAL_SIZE_LIMIT), JOURNAL_SIZE_LIMIT)
     // The driver's defensive mode keeps SQL off the tables in which FTS5 stores an index, and those
     // that another SQLite wrote have to be corrected (`trigram-nul.ts`). Not turned on and off around

@@ -11,6 +11,7 @@ import {
 
 import type { Database } from '../schema/database.ts'
 import { directReadOf } from './direct-reads.ts'
+import type { RunAtOnce } from './write-at-once.ts'
 
 /** Stands for a value while a query is built once; replaced at each run. */
 class Hole {
@@ -31,6 +32,8 @@ export interface PreparedQuery<P extends object, R> {
   first(db: Kysely<Database>, params: P): Promise<R | undefined>
   /** For what returns no rows; `insertId` and `numAffectedRows` are in the result. */
   run(db: Kysely<Database>, params: P): Promise<QueryResult<R>>
+  /** As `run`, inside a change without promises. */
+  runAtOnce(run: RunAtOnce, params: P): { insertId: number }
 }
 
 const compiler = new Kysely<Database>({
@@ -69,6 +72,13 @@ export function prepare<P extends object>() {
         const query = once()
         const parameters = query.parameters.map((value) => fill(value, params))
         return db.executeQuery({ ...query, parameters })
+      },
+      runAtOnce(run, params) {
+        const query = once()
+        return run(
+          query.sql,
+          query.parameters.map((value) => fill(value, params)),
+        )
       },
     }
   }

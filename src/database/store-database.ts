@@ -17,6 +17,7 @@ import { bytesOf, HeavyReads } from './heavy-reads.ts'
 import type { Logger } from './logger.ts'
 import { needsRollback, toStoreError } from './sqlite-errors.ts'
 import { Statistics, type StoreStatistics } from './statistics.ts'
+import type { ChangeAtOnce } from './write-at-once.ts'
 import { WriteSide } from './write-side.ts'
 
 const IDLE_READERS = 2
@@ -93,8 +94,11 @@ export class StoreDatabase {
    * @throws {StoreClosedError} after `close()`.
    * @throws {TransactionMisuseError} when called from inside another write of this store.
    */
-  async write<T>(change: (trx: Transaction<Database>) => Promise<T>): Promise<T> {
-    return this.#writable('a write').write(change)
+  async write<T>(
+    change: (trx: Transaction<Database>) => Promise<T>,
+    atOnce?: ChangeAtOnce<T>,
+  ): Promise<T> {
+    return this.#writable('a write').write(change, atOnce)
   }
 
   /**

@@ -10,12 +10,14 @@ import {
 import type { Database } from '../schema/database.ts'
 import type { Connection } from './connection.ts'
 import { isBusy } from './sqlite-errors.ts'
+import type { ChangeAtOnce } from './write-at-once.ts'
 
 export type Change<T> = (trx: Transaction<Database>) => Promise<T>
 
 /** One write that waits for its turn. */
 export interface Job {
   readonly change: Change<unknown>
+  readonly atOnce: ChangeAtOnce<unknown> | undefined
   /** Runs a function in the asynchronous context of who asked, which the caller's own tracing follows. */
   readonly inContext: <T>(run: () => T) => T
   readonly askedAt: number

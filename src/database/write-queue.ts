@@ -6,6 +6,7 @@ import type { DatabaseCorruptError } from '../errors.ts'
 import type { Database } from '../schema/database.ts'
 import { withBusyRetry, type RetryPolicy } from './busy-retry.ts'
 import type { CommittedBatch } from './statistics.ts'
+import { commitAtOnce, type ChangeAtOnce } from './write-at-once.ts'
 import {
   isEverybodys,
   isIndexDamage,
@@ -62,6 +63,8 @@ const TURN_EVERY_MS = 3
 const { setImmediate: nextTurn, setTimeout: later } = globalThis
 const nextTick = process.nextTick.bind(process)
 
+const runHere = <T>(run: () => T): T => run()
+
 /** Lets the event loop deliver what has arrived. */
 function loopTurn(): Promise<void> {
   return new Promise((resume) => void nextTurn(resume))
@@ -89,11 +92,13 @@ export class WriteQueue {
     this.#parts = parts
   }
 
-  push<T>(change: Change<T>): Promise<T> {
+  push<T>(change: Change<T>, atOnce?: ChangeAtOnce<T>): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       this.#waiting.push({
         change,
-        inContext: AsyncLocalStorage.snapshot(),
+        atOnce,
+        // What can be done at once is our own code, which follows nobody's tracing.
+        inContext: atOnce ? runHere : AsyncLocalStorage.snapshot(),
         askedAt: performance.now(),
         resolve: resolve as (value: unknown) => void,
         reject,
@@ -155,21 +160,25 @@ export class WriteQueue {
     let heldMs = 0
     const startedAt = performance.now()
     try {
-      outcomes = await withBusyRetry(
-        this.#parts.retry,
-        async () => {
-          this.#parts.assertWritable()
-          let begunAt = 0
-          const done = await this.#parts.db.transaction().execute(async (trx) => {
-            begunAt = performance.now()
-            if (plan.damage) await this.#parts.setAsideIndex(trx, plan.damage)
-            return runJobs(this.#parts, trx, batch, plan)
-          })
-          heldMs = performance.now() - begunAt
-          return done
-        },
-        () => this.#parts.observer.retried(),
-      )
+      const atOnce = await this.#commitAtOnce(batch, plan)
+      heldMs = performance.now() - startedAt
+      outcomes =
+        atOnce ??
+        (await withBusyRetry(
+          this.#parts.retry,
+          async () => {
+            this.#parts.assertWritable()
+            let begunAt = 0
+            const done = await this.#parts.db.transaction().execute(async (trx) => {
+              begunAt = performance.now()
+              if (plan.damage) await this.#parts.setAsideIndex(trx, plan.damage)
+              return runJobs(this.#parts, trx, batch, plan)
+            })
+            heldMs = performance.now() - begunAt
+            return done
+          },
+          () => this.#parts.observer.retried(),
+        ))
       this.#parts.assertStored()
     } catch (error) {
       await this.#commitFailed(batch, error, plan)
@@ -183,6 +192,18 @@ export class WriteQueue {
       if ('value' in outcome) outcome.job.resolve(outcome.value)
       else this.#fail(outcome.job, outcome.error)
     }
+  }
+
+  async #commitAtOnce(
+    batch: readonly Job[],
+    { apart, damage }: BatchPlan,
+  ): Promise<Outcome[] | undefined> {
+    if (apart || damage || !batch.every((job) => job.atOnce)) return undefined
+    this.#parts.assertWritable()
+    const outcomes = commitAtOnce(this.#parts.writer, batch)
+    // It may have stood still for a lock.
+    if (!outcomes) await loopTurn()
+    return outcomes
   }
 
   async #commitFailed(batch: Job[], error: unknown, plan: BatchPlan): Promise<void> {

@@ -16,6 +16,7 @@ import { runFileTask } from './file-task.ts'
 import type { Logger } from './logger.ts'
 import { isBusy, sqliteCode, toStoreError } from './sqlite-errors.ts'
 import type { CommittedBatch, Statistics } from './statistics.ts'
+import type { ChangeAtOnce } from './write-at-once.ts'
 import { isFatal, type Change } from './write-batch.ts'
 import { WriteQueue } from './write-queue.ts'
 
@@ -62,10 +63,10 @@ export class WriteSide {
   }
 
   /** @throws what made the store stop writing, if anything did. */
-  async write<T>(change: Change<T>): Promise<T> {
+  async write<T>(change: Change<T>, atOnce?: ChangeAtOnce<T>): Promise<T> {
     if (this.#stopped) throw this.#stopped
     return this.#parts.statistics.telemetry.span('hermes_store.write', {}, () =>
-      this.#queue.push(change),
+      this.#queue.push(change, atOnce),
     )
   }
 

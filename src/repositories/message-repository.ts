@@ -9,6 +9,7 @@ import {
   encodeMessage,
   encodeReplacement,
   toMessage,
+  type EncodedMessage,
   type Message,
   type NewMessage,
   type ReplacementMessage,
@@ -21,7 +22,13 @@ import {
   type AroundOptions,
   type MessageWindow,
 } from './message-views.ts'
-import { addToCounters, deleteMessages, insertMessages, setCounters } from './message-writes.ts'
+import {
+  addToCounters,
+  deleteMessages,
+  insertionAtOnce,
+  insertMessages,
+  setCounters,
+} from './message-writes.ts'
 
 export interface ListMessagesOptions {
   /** -1, the default, is all. */
@@ -54,12 +61,8 @@ export class MessageRepository {
    */
   async append(sessionId: string, message: NewMessage): Promise<number> {
     const id = lookupText('sessionId', sessionId)
-    const encoded = [encodeMessage(message)]
-    return this.#db.write(async (trx) => {
-      const [messageId] = await insertMessages(trx, id, encoded, nowSeconds())
-      await addToCounters(trx, id, encoded)
-      return messageId!
-    })
+    const [messageId] = await this.#append(id, [encodeMessage(message)])
+    return messageId!
   }
 
   /**
@@ -72,12 +75,7 @@ export class MessageRepository {
     const encoded = requireList(messages).map((message, index) =>
       encodeMessage(message, `messages[${index}].`),
     )
-    if (encoded.length === 0) return []
-    return this.#db.write(async (trx) => {
-      const ids = await insertMessages(trx, id, encoded, nowSeconds())
-      await addToCounters(trx, id, encoded)
-      return ids
-    })
+    return encoded.length === 0 ? [] : this.#append(id, encoded)
   }
 
   /**
@@ -101,6 +99,17 @@ export class MessageRepository {
   /** Deletes all messages of the session; there need not be one. */
   async clear(sessionId: string): Promise<void> {
     await this.replaceAll(sessionId, [])
+  }
+
+  #append(sessionId: string, messages: readonly EncodedMessage[]): Promise<number[]> {
+    return this.#db.write(
+      async (trx) => {
+        const ids = await insertMessages(trx, sessionId, messages, nowSeconds())
+        await addToCounters(trx, sessionId, messages)
+        return ids
+      },
+      insertionAtOnce(sessionId, messages),
+    )
   }
 
   /** By id; empty when there is no such session. */

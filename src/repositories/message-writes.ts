@@ -1,7 +1,9 @@
 import { sql, type Transaction } from 'kysely'
 
 import { prepare } from '../database/prepared-query.ts'
+import type { ChangeAtOnce } from '../database/write-at-once.ts'
 import { ConstraintError, SessionNotFoundError } from '../errors.ts'
+import { nowSeconds } from '../schema/clock.ts'
 import type { Database } from '../schema/database.ts'
 import { withIndexRepair } from './index-repair.ts'
 import type { EncodedMessage } from './message-row.ts'
@@ -10,6 +12,7 @@ import { cutAtNul, dropNuls } from './trigram-nul.ts'
 
 type Columns = Omit<EncodedMessage, 'toolCallCount' | 'hasNul'>
 
+const MESSAGES_AT_ONCE = 16
 const ROWS_PER_DELETE = 100
 
 /** Smallest step by which the times of messages written together rise: one microsecond. */
@@ -91,6 +94,29 @@ export async function insertMessages(
   }
   if (idsWithNul.length > 0) await dropNuls(trx, idsWithNul)
   return ids
+}
+
+/**
+ * The same, counters included, for `Handle.write` to try first; undefined where it would hold the event
+ * loop up or the index has to be corrected after it.
+ */
+export function insertionAtOnce(
+  sessionId: string,
+  messages: readonly EncodedMessage[],
+): ChangeAtOnce<number[]> | undefined {
+  if (messages.length > MESSAGES_AT_ONCE || messages.some((message) => message.hasNul)) {
+    return undefined
+  }
+  return (run) => {
+    let timestamp = nowSeconds()
+    const ids = messages.map((message) => {
+      const { insertId } = insert.runAtOnce(run, { ...message, session_id: sessionId, timestamp })
+      timestamp += TIMESTAMP_STEP
+      return insertId
+    })
+    addCounts.runAtOnce(run, { id: sessionId, ...countsOf(messages) })
+    return ids
+  }
 }
 
 async function insertMessage(

@@ -6,7 +6,14 @@ import { Migrator } from 'kysely/migration'
 import { DatabaseError, MigrationFailedError, StoreError } from '../errors.ts'
 import { hermesProvider, ownProvider } from './providers.ts'
 import { inspectSchema } from './schema-state.ts'
-import { hermesSteps, ownSteps, SCHEMA_VERSION, versionOf, type StepOptions } from './steps.ts'
+import {
+  hermesSteps,
+  ownSteps,
+  SCHEMA_VERSION,
+  versionOf,
+  type Step,
+  type StepOptions,
+} from './steps.ts'
 
 /** What the runner is doing; `rows` events come from the long re-indexing step. */
 export type MigrationEvent =
@@ -43,8 +50,13 @@ export async function migrate(
   if (!state.isComplete) {
     onProgress({ kind: 'begin', fromVersion: state.version, toVersion: SCHEMA_VERSION })
     await adoptVersion(trx, state.version)
-    await runMigrator(trx, 'hermes', onProgress)
-    if (!(await inspectSchema(trx)).isComplete) await repair(trx, onProgress)
+    if (state.version < SCHEMA_VERSION) {
+      await completeTo(trx, state.version)
+      await runMigrator(trx, 'hermes', onProgress)
+    }
+    if (state.version === SCHEMA_VERSION || !(await inspectSchema(trx)).isComplete) {
+      await repair(trx, onProgress)
+    }
     onProgress({ kind: 'end' })
   }
   await migrateOwn(trx)
@@ -92,6 +104,32 @@ async function adoptVersion(trx: Transaction<unknown>, version: number): Promise
   }
 }
 
+/**
+ * The version can be ahead of the shape: a program stopped while it made the file, or an ALTER met a
+ * lock. The next steps build on all of it, and each step adds only what is missing.
+ */
+async function completeTo(trx: Transaction<unknown>, version: number): Promise<void> {
+  await runSteps(
+    trx,
+    Object.entries(hermesSteps({ throughTo11: true })).filter(
+      ([name]) => versionOf(name) <= version,
+    ),
+  )
+}
+
+async function runSteps(
+  trx: Transaction<unknown>,
+  steps: readonly [name: string, step: Step][],
+): Promise<void> {
+  for (const [name, step] of steps) {
+    try {
+      await step.up(trx)
+    } catch (error) {
+      throw asMigrationError(name, error)
+    }
+  }
+}
+
 async function runMigrator(
   trx: Transaction<unknown>,
   chain: 'hermes' | 'own',
@@ -115,13 +153,7 @@ async function runMigrator(
  */
 async function repair(trx: Transaction<unknown>, onProgress: OnProgress): Promise<void> {
   onProgress({ kind: 'repair' })
-  for (const [name, step] of Object.entries(hermesSteps(stepOptions(onProgress)))) {
-    try {
-      await step.up(trx)
-    } catch (error) {
-      throw asMigrationError(name, error)
-    }
-  }
+  await runSteps(trx, Object.entries(hermesSteps(stepOptions(onProgress))))
   if ((await inspectSchema(trx)).isComplete) return
   throw new MigrationFailedError('repair', {
     cause: new Error('the file still lacks a table, column, index or trigger of version 11'),

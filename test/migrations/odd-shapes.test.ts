@@ -62,6 +62,41 @@ for (const fixture of ['v1', 'v8', 'v10', 'v11']) {
   })
 }
 
+for (let version = 0; version <= 11; version += 1) {
+  test(`a file of version ${version} that has nothing but its version is completed`, async (t) => {
+    const file = path.join(tempFolder(t), 'state.db')
+    withFile(file, (db) =>
+      db.exec(
+        `CREATE TABLE schema_version ( version INTEGER NOT NULL ); insert into schema_version values (${version})`,
+      ),
+    )
+
+    await heal(file)
+
+    assertComplete(file)
+  })
+}
+
+for (const [what, fixture, ddl] of [
+  ['sessions without messages', 'v4', 'drop table messages'],
+  [
+    'version 4 whose titles never came',
+    'v4',
+    'drop index if exists idx_sessions_title_unique; alter table sessions drop column title',
+  ],
+  ['version 6 whose reasoning never came', 'v6', 'alter table messages drop column reasoning'],
+] as const) {
+  test(`a half-made file, ${what}, is completed without losing a row`, async (t) => {
+    const file = shaped(t, fixture, ddl)
+    const before = allRows(file, 'select id from sessions order by id')
+
+    await heal(file)
+
+    assertComplete(file)
+    assert.deepEqual(allRows(file, 'select id from sessions order by id'), before)
+  })
+}
+
 test('a file without the schema_version table is taken for one without a row', async (t) => {
   const file = shaped(t, 'v8', 'drop table schema_version')
 

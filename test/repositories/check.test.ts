@@ -6,6 +6,7 @@ import { test } from 'node:test'
 import SqliteDatabase from 'better-sqlite3'
 
 import { InvalidInputError, openStore } from '../../src/index.ts'
+import { copyFixture, withFile } from '../support/state-file.ts'
 import { openTempStore, tempFolder } from '../support/temp-store.ts'
 
 test('a sound file has no problems', async (t) => {
@@ -54,6 +55,63 @@ test('an index that lost a message and a row without its session are named', asy
       { kind: 'reference', name: 'messages' },
     ],
   )
+})
+
+for (const version of ['v12', 'v14', 'v18', 'v22', 'v25']) {
+  test(`a sound file of ${version}, whatever its indexes leave out, has no problems`, async (t) => {
+    await using store = await openStore({ path: copyFixture(t, version) })
+
+    assert.deepEqual(await store.maintenance.check(), [])
+  })
+}
+
+test('an index of a newer file that lacks what it should have is named', async (t) => {
+  const file = copyFixture(t, 'v25')
+  withFile(file, (raw) => {
+    raw.unsafeMode()
+    raw.exec(
+      `delete from messages_fts_trigram_docsize where id =
+       (select min(id) from messages_fts_trigram_docsize)`,
+    )
+  })
+  await using store = await openStore({ path: file })
+
+  const problems = await store.maintenance.check()
+
+  assert.deepEqual(
+    problems.filter(({ detail }) => detail.startsWith('it lacks')),
+    [{ kind: 'index', name: 'messages_fts_trigram', detail: 'it lacks 1 messages' }],
+  )
+})
+
+test('holes in the middle of an index are found and healed, also those a delete left open', async (t) => {
+  const store = await openTempStore(t)
+  await store.sessions.create({ id: 's', source: 'cli' })
+  const contents = Array.from({ length: 300 }, (_, n) => `needle number${n}`)
+  await store.messages.appendMany(
+    's',
+    contents.map((content) => ({ role: 'user', content })),
+  )
+  withFile(store.path, (raw) =>
+    raw.exec(`
+      delete from messages_fts where rowid between 100 and 120;
+      delete from messages_fts_trigram where rowid % 7 = 3;
+      update messages_fts set content = 'something else' where rowid = 200;
+    `),
+  )
+
+  const before = await store.maintenance.check()
+  await store.maintenance.rebuildIndexes()
+  const after = await store.maintenance.check()
+
+  assert.deepEqual(before, [
+    { kind: 'index', name: 'messages_fts', detail: 'it lacks 21 messages' },
+    { kind: 'index', name: 'messages_fts', detail: 'it holds 1 messages with another text' },
+    { kind: 'index', name: 'messages_fts_trigram', detail: 'it lacks 43 messages' },
+  ])
+  assert.deepEqual(after, [])
+  assert.equal((await store.search.messages('needle', { limit: -1 })).length, 300)
+  assert.equal((await store.search.messages('number200')).length, 1)
 })
 
 test('an abort ends the wait for a check', async (t) => {

@@ -137,3 +137,28 @@ export function assertWritable(file: string): void {
     }
   }
 }
+
+/** What SQLite leaves unsaid when it is "unable to open database file"; undefined when nothing is in its way. */
+export function whyCannotOpen(file: string): string | undefined {
+  if (!isAllowed(file, fs.constants.R_OK)) return 'it cannot be read by this user'
+  const folder = path.dirname(file)
+  // Without a WAL the rights on the folder would not matter to a reader.
+  return isAllowed(folder, fs.constants.W_OK) ? undefined : needsSideFiles(folder)
+}
+
+/** Even a reader makes the WAL and its index when they are missing. */
+export function needsSideFiles(folder: string): string {
+  return (
+    'a file in WAL mode can only be read where its -wal and -shm files are or can be made, and ' +
+    `${folder} cannot be written; copy the file to another folder, or make that one writable`
+  )
+}
+
+function isAllowed(target: string, right: number): boolean {
+  try {
+    fs.accessSync(target, right)
+    return true
+  } catch {
+    return false
+  }
+}

@@ -1,3 +1,5 @@
+import { dirname } from 'node:path'
+
 import SqliteDatabase from 'better-sqlite3'
 
 import {
@@ -12,6 +14,7 @@ import {
   StorageFullError,
   StorageIoError,
 } from '../errors.ts'
+import { needsSideFiles, whyCannotOpen } from './files.ts'
 
 /** The SQLite result code of a driver error, for example `SQLITE_BUSY_SNAPSHOT`. */
 export function sqliteCode(error: unknown): string | undefined {
@@ -34,10 +37,7 @@ export function toStoreError(error: unknown, path: string): unknown {
   if (code === undefined) return isBindError(error) ? bindError(error as Error) : error
   if (isBusy(error)) return error
   const message = (error as Error).message
-  if (needsSideFiles(code)) {
-    const reason = 'a file in WAL mode can only be read where its side files can be written'
-    return new CannotOpenError(path, reason, cause)
-  }
+  if (lacksSideFiles(code)) return new CannotOpenError(path, needsSideFiles(dirname(path)), cause)
   if (code === CRASHED) {
     return new CannotOpenError(
       path,
@@ -61,7 +61,7 @@ export function toStoreError(error: unknown, path: string): unknown {
         ? new FileMovedError(path, cause)
         : new ReadonlyError('the file or its folder cannot be written', cause)
     case 'SQLITE_CANTOPEN':
-      return new CannotOpenError(path, message, cause)
+      return new CannotOpenError(path, whyCannotOpen(path) ?? message, cause)
     case 'SQLITE_CONSTRAINT':
       return new ConstraintError(code, message, cause)
     case 'SQLITE_PERM':
@@ -101,7 +101,7 @@ function primaryCode(code: string): string {
 }
 
 /** Even a reader makes the WAL and its index when they are missing, and repairs them after a crash. */
-function needsSideFiles(code: string): boolean {
+function lacksSideFiles(code: string): boolean {
   return /^SQLITE_READONLY_(?:DIRECTORY|CANTINIT|CANTLOCK|RECOVERY)$/.test(code)
 }
 

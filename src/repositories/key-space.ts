@@ -2,7 +2,6 @@ import { sql, type Transaction } from 'kysely'
 
 import { prepare } from '../database/prepared-query.ts'
 import { InvalidInputError } from '../errors.ts'
-import { nowSeconds } from '../schema/clock.ts'
 import type { Database } from '../schema/database.ts'
 
 /** Where keys are unique. Equal keys of two spaces have nothing to do with each other. */
@@ -42,7 +41,8 @@ export function expiryOf(ttlMs: number | undefined): number | null {
   if (!Number.isFinite(ttlMs) || ttlMs < 0) {
     throw new InvalidInputError('ttlMs', 'must be a number of milliseconds from 0 up')
   }
-  return nowSeconds() + ttlMs / 1000
+  // Added before the division: a sum of fractions may miss the moment by a bit.
+  return (Date.now() + ttlMs) / 1000
 }
 
 /** A lone surrogate would be stored as U+FFFD, under which two keys would be one. @throws {InvalidInputError} */

@@ -1,4 +1,5 @@
 import { HistoryConflictError, InvalidInputError } from '../errors.ts'
+import { requireObject } from '../repositories/input.ts'
 import { keyOf } from '../repositories/key-space.ts'
 import { nowSeconds } from '../schema/clock.ts'
 import type { Store, StoreTransaction } from '../store.ts'
@@ -29,6 +30,7 @@ export class AgentsSession<Item extends object> {
 
   constructor(store: Store, options: AgentsSessionOptions) {
     this.#store = store
+    requireObject('options', options)
     this.#options = options
   }
 
@@ -45,6 +47,7 @@ export class AgentsSession<Item extends object> {
 
   /** The newest `limit` items, all without it, oldest first. */
   async getItems(limit = Infinity): Promise<Item[]> {
+    if (typeof limit !== 'number') throw new InvalidInputError('limit', 'must be a number')
     const sessionId = await this.getSessionId()
     return (await newestItems(this.#store.db, sessionId, limit)) as Item[]
   }
@@ -82,6 +85,8 @@ export class AgentsSession<Item extends object> {
     operationId: string
     transaction: HistoryTransaction<Item>
   }): Promise<void> {
+    requireObject('args', args)
+    requireObject('transaction', args.transaction)
     const operationId = keyOf('operationId', args.operationId)
     if (operationId.trim() === '') throw new InvalidInputError('operationId', 'must not be blank')
     const { remove, add } = checkedTransaction(args.transaction)

@@ -1,5 +1,5 @@
-import { InvalidInputError } from '../errors.ts'
 import type { Store } from '../store.ts'
+import { laneOf, listOf, optionsOf, rowIdOf } from './arguments.ts'
 import type { Chat } from './chat.ts'
 import type { ChatId, ChatSourceInput } from './chat-source.ts'
 import { messageKey } from './claims.ts'
@@ -29,15 +29,14 @@ export class Archive {
   }
 
   /** The messages of the lane's session that were deleted or undone, in the order they were said. */
-  hidden({ sessionId }: Lane): Promise<HiddenMessage[]> {
-    return listHidden(this.#store.db, sessionId)
+  async hidden(lane: Lane): Promise<HiddenMessage[]> {
+    return listHidden(this.#store.db, laneOf(lane).sessionId)
   }
 
   /** Puts hidden messages of the lane's session back in their places; returns those that were hidden. */
-  restore({ sessionId }: Lane, messageIds: readonly number[]): Promise<number[]> {
-    if (!messageIds.every((id) => Number.isSafeInteger(id))) {
-      throw new InvalidInputError('messageIds', 'must be whole numbers')
-    }
+  async restore(lane: Lane, messageIds: readonly number[]): Promise<number[]> {
+    const { sessionId } = laneOf(lane)
+    listOf('messageIds', messageIds).forEach((id, index) => rowIdOf(`messageIds[${index}]`, id))
     return this.#store.transaction(({ db }) => showMessages(db, sessionId, messageIds))
   }
 
@@ -46,7 +45,7 @@ export class Archive {
    * it must be longer than any platform may still deliver one again. Call it once a day. Messages, usage
    * and former texts stay.
    */
-  forget({ olderThanDays }: { olderThanDays: number }): Promise<Forgotten> {
-    return forgetOlder(this.#store, olderThanDays)
+  async forget(options: { olderThanDays: number }): Promise<Forgotten> {
+    return forgetOlder(this.#store, optionsOf('options', options).olderThanDays)
   }
 }

@@ -48,4 +48,5 @@ export async function giveUpTurn(
     await releaseTurns(db, gatewayId, messageId)
   })
   waiting.end(messageId)
+  waiting.freeAll()
 }

@@ -9,7 +9,14 @@ import type { Store, StoreTransaction } from '../store.ts'
 import type { Chat } from './chat.ts'
 import { leaveSession, settleLane, toLane } from './lane.ts'
 import { pointRoute } from './routes.ts'
-import { setTitle, switched, takesCommand, type Switched } from './session-commands.ts'
+import {
+  setTitle,
+  switched,
+  takesCommand,
+  titleOf,
+  type Switched,
+  type TitleOptions,
+} from './session-commands.ts'
 
 /** What Hermes calls the branch of a conversation without a title. */
 const UNTITLED = 'branch'
@@ -24,8 +31,9 @@ const TITLE_BASE_LENGTH = 90
 export function branchSession(
   store: Store,
   chat: Chat,
-  title: string | undefined,
+  options: TitleOptions | undefined,
 ): Promise<Switched | undefined> {
+  const title = titleOf(options)
   return store.transaction(async (tx) => {
     const current = await settleLane(tx, chat)
     if (!(await takesCommand(tx, chat, 'branch'))) return switched(tx, current, true)

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 
+import { requireObject, requireText } from '../repositories/input.ts'
 import type { KeySpace } from '../repositories/key-space.ts'
 import { KeyValueRepository } from '../repositories/key-value-repository.ts'
 import { ListRepository } from '../repositories/list-repository.ts'
@@ -29,9 +30,10 @@ export class ChatState {
   readonly #store: Store
   readonly #namespace: string
 
-  constructor(store: Store, { namespace }: { namespace: string }) {
+  constructor(store: Store, options: { namespace: string }) {
+    requireObject('options', options)
     this.#store = store
-    this.#namespace = namespace
+    this.#namespace = requireText('namespace', options.namespace)
   }
 
   /** @throws {ReadonlyError} when our tables are missing and the store cannot write. */

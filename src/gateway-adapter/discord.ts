@@ -1,3 +1,5 @@
+import { requireObject } from '../repositories/input.ts'
+import { optionsOf } from './arguments.ts'
 import { type ChatId, type ChatSource, normalizeSource } from './chat-source.ts'
 import type {
   DiscordAttachment,
@@ -21,10 +23,12 @@ const forwardReference = 1
 const privateChannelContext = 2
 
 /** The chat and sender of a message. */
-export function discordSource(message: DiscordMessage, options: DiscordOptions = {}): ChatSource {
+export function discordSource(message: DiscordMessage, options?: DiscordOptions): ChatSource {
+  requireObject('message', message)
+  const { botId } = optionsOf('options', options)
   return normalizeSource({
     ...placeOf(message.channel, message.channelId, message.guildId),
-    account: options.botId,
+    account: botId,
     userId: message.author?.id,
     userName: displayName(message.author, message.member),
     messageId: message.id,
@@ -39,14 +43,17 @@ export function discordSource(message: DiscordMessage, options: DiscordOptions =
  */
 export function discordInteractionSource(
   interaction: DiscordInteraction,
-  options: DiscordOptions = {},
+  options?: DiscordOptions,
 ): ChatSource {
+  requireObject('interaction', interaction)
+  requireObject('interaction.user', interaction.user)
+  const { botId } = optionsOf('options', options)
   const place = placeOf(interaction.channel, interaction.channelId, interaction.guildId)
   return normalizeSource({
     ...place,
     // Other people's conversation, where the bot is only a tool: each of them has their own session with it.
     chatType: interaction.context === privateChannelContext ? 'group' : place.chatType,
-    account: options.botId,
+    account: botId,
     userId: interaction.user.id,
     userName: displayName(interaction.user, interaction.member),
     messageId: interaction.id,
@@ -60,9 +67,9 @@ export function discordInteractionSource(
  */
 export function discordInbound(
   message: DiscordMessage,
-  options: DiscordOptions = {},
+  options?: DiscordOptions,
 ): InboundMessage | InboundIgnored {
-  if (message.author === null || message.content === null) {
+  if (!isWhole(message)) {
     return { kind: 'ignored', reason: 'partial message' }
   }
   const source = discordSource(message, options)
@@ -87,6 +94,21 @@ export function discordInbound(
       ...[...(stickers?.values() ?? [])].map(toStickerAttachment),
     ]),
   }
+}
+
+/** Partial messages have only ids; anything else that is no message counts as such. */
+function isWhole(message: DiscordMessage): boolean {
+  return (
+    typeof message === 'object' &&
+    message !== null &&
+    typeof message.author === 'object' &&
+    message.author !== null &&
+    typeof message.content === 'string' &&
+    typeof message.createdTimestamp === 'number' &&
+    [message.attachments, message.stickers, message.messageSnapshots].every(
+      (values) => typeof values?.values === 'function',
+    )
+  )
 }
 
 function placeOf(channel: DiscordChannel | null, channelId: string | null, guildId: string | null) {

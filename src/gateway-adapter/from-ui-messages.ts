@@ -1,4 +1,6 @@
+import { requireObject } from '../repositories/input.ts'
 import type { NewMessage } from '../repositories/message-row.ts'
+import { listOf } from './arguments.ts'
 
 /** AI SDK's `UIMessage`, as far as it is read here. */
 export interface UIMessageInput {
@@ -12,9 +14,15 @@ type Part = Readonly<Record<string, unknown>>
  * AI SDK messages as messages to append: each step of an answer is a message of the assistant, each
  * tool result one of the tool. What a chat-completions message has no place for (sources, data parts,
  * tool calls that are still being written) is left out.
+ * @throws {InvalidInputError} when they are no messages.
  */
 export function fromUIMessages(messages: readonly UIMessageInput[]): NewMessage[] {
-  return messages.flatMap(({ role, parts }) => {
+  return listOf('messages', messages).flatMap((message, index) => {
+    requireObject(`messages[${index}]`, message)
+    const { role, parts } = message
+    listOf(`messages[${index}].parts`, parts).forEach((part, at) =>
+      requireObject(`messages[${index}].parts[${at}]`, part),
+    )
     if (role === 'assistant') return stepsOf(parts as readonly Part[]).flatMap(fromStep)
     return [{ role, content: contentOf(parts as readonly Part[]) }]
   })

@@ -1,54 +1,45 @@
-import { randomUUID } from 'node:crypto'
-
-import { InvalidInputError } from '../errors.ts'
 import type { ChatMessage } from '../repositories/conversation.ts'
 import type { ExportedSession } from '../repositories/export-repository.ts'
-import { requireText } from '../repositories/input.ts'
 import type { SearchHit } from '../repositories/search-hit.ts'
 import type { Store } from '../store.ts'
+import { Answering, type AnswerOptions, type Outcome, type TakenMessage } from './answer.ts'
 import { Archive } from './archive.ts'
+import { callableOf, laneOf, rowIdOf } from './arguments.ts'
 import { beginTurn, giveUpTurn, type Begin } from './begin-turn.ts'
 import { branchSession } from './branch.ts'
+import { catchUp, type CatchUpOptions, type CaughtUp } from './catch-up.ts'
 import { chatOf, type Chat, type ChatOptions } from './chat.ts'
 import type { ChatId, ChatSourceInput } from './chat-source.ts'
-import { messageKey } from './claims.ts'
 import { deleteMessages } from './deletes.ts'
-import { currentLane, resolveLane } from './enter-lane.ts'
+import { resolveLane } from './enter-lane.ts'
+import { readGatewayOptions, type GatewayOptions } from './gateway-options.ts'
 import { readHistory, type HistoryOptions } from './history.ts'
+import type { InboundMessage } from './inbound.ts'
 import type { Lane } from './lane.ts'
-import { turnLease } from './leases.ts'
-import { editMessage, type Edited } from './message-edits.ts'
-import { Outbox } from './outbox.ts'
+import { editMessage, type Edited, type EditOptions } from './message-edits.ts'
 import { migrateChat, type ChatMigration } from './migrate-chat.ts'
+import { Outbox } from './outbox.ts'
 import { listPending, type PendingOptions, type PendingTurn } from './pending.ts'
 import type { PlatformChat } from './platform-messages.ts'
-import { sessionIdsInScope, type Scope } from './scope.ts'
+import type { InScope, Listing } from './scope.ts'
 import { exportSessions } from './scoped-export.ts'
-import { renameSession, resetSession, resumeSession, type Switched } from './session-commands.ts'
-import { checkResets } from './reset-options.ts'
+import { searchSessions } from './scoped-search.ts'
+import { resetSession, resumeSession, sessionTitle } from './session-commands.ts'
+import type { Switched, TitleOptions } from './session-commands.ts'
 import { sessionKey } from './session-key.ts'
 import { listSessions, type SessionEntry } from './session-lookup.ts'
-import { takeInbound, type Inbound, type InboundText } from './take-inbound.ts'
+import { inboundOf, takeInbound, type Inbound, type InboundText } from './take-inbound.ts'
 import { recordTurn, type RecordedTurn, type Recorder, type Turn } from './turn.ts'
 import { readDailyUsage, type DailyUsage } from './turn-usage.ts'
 import { undoTurns, type Undone } from './undo.ts'
 import { readUsage, type SessionUsage } from './usage.ts'
-import { Waiting } from './waiting.ts'
-import { whileHolding } from './while-holding.ts'
-
-/** Who shares a session; `gateways.md` §2.1 of Hermes' own gateway in the defaults. */
-export interface GatewayOptions extends ChatOptions {
-  /**
-   * After how long without a sign of life a process that works on a turn counts as dead, and another may
-   * take the turn over. Default 10.
-   */
-  readonly leaseSeconds?: number
-}
+import { workOnTurn, type Work } from './while-holding.ts'
 
 /**
  * The store as a chat gateway needs it: from a message's source to its session, and never to anybody
  * else's. A message costs two transactions, `inbound` and `turn`, and one more when a reply has been
- * sent. Get it from `openGateway`.
+ * sent. Get it from `openGateway`. Every method rejects with `InvalidInputError` for an argument that
+ * cannot be, with nothing changed.
  */
 export class Gateway {
   readonly store: Store
@@ -56,18 +47,17 @@ export class Gateway {
   readonly archive: Archive
   readonly #keys: ChatOptions
   readonly #recorder: Recorder
+  readonly #answering: Answering
 
-  constructor(store: Store, { leaseSeconds = 10, ...keys }: GatewayOptions) {
-    if (!(leaseSeconds > 0 && leaseSeconds < Infinity)) {
-      throw new InvalidInputError('leaseSeconds', 'must be a number above 0')
-    }
+  constructor(store: Store, options: GatewayOptions) {
+    const { keys, recorder } = readGatewayOptions(options)
     this.store = store
-    checkResets(keys.resets)
     this.#keys = keys
-    const gatewayId = randomUUID()
-    this.#recorder = { gatewayId, leaseSeconds, waiting: new Waiting(leaseSeconds) }
-    this.outbox = new Outbox(store, gatewayId, leaseSeconds)
-    this.archive = new Archive(store, (source) => this.#chat(source))
+    this.#recorder = recorder
+    const chatAt = (source: ChatSourceInput) => this.#chat(source)
+    this.outbox = new Outbox(store, recorder.gatewayId, recorder.leaseSeconds)
+    this.archive = new Archive(store, chatAt)
+    this.#answering = new Answering(store, chatAt, this.outbox, recorder)
   }
 
   /** Hermes' own key of the conversation: one queue a key keeps the messages of a chat in order. */
@@ -76,22 +66,53 @@ export class Gateway {
   }
 
   /** The session for a new message of the chat. `reset` in it: the chat has just left one that was due. */
-  resolve(source: ChatSourceInput): Promise<Lane> {
+  async resolve(source: ChatSourceInput): Promise<Lane> {
     return resolveLane(this.store, this.#chat(source))
   }
 
   /**
    * Stores a message that somebody wrote, once: the platform's message id is claimed in the same
-   * transaction. Go on with the lane it returns, unless the message is `settled` or `queued`.
+   * transaction. A translator's message needs no second argument. Then `answer` what it returns; or go on
+   * with its lane, unless the message is `settled` or `queued`.
    */
-  async inbound(at: Lane | ChatSourceInput, message: InboundText): Promise<Inbound> {
-    const chat = this.#chat('source' in at ? at.source : at)
-    return takeInbound(this.store, chat, message, this.#recorder)
+  async inbound(at: InboundMessage): Promise<Inbound>
+  async inbound(at: Lane | ChatSourceInput, message: InboundText): Promise<Inbound>
+  async inbound(
+    at: Lane | ChatSourceInput | InboundMessage,
+    message?: InboundText,
+  ): Promise<Inbound> {
+    const { source, text } = inboundOf(at, message)
+    return takeInbound(this.store, this.#chat(source), text, this.#recorder)
+  }
+
+  /**
+   * Does everything that a taken message still needs: waits for its turn, asks the model under the lease,
+   * stores the answer, sends it. Called again for a message that is being answered here, it joins in.
+   * Rejects with what `ask` throws, the message being pending then, or with what `send` throws, its reply
+   * being among the undelivered.
+   * @throws {SessionNotFoundError} when Hermes deleted the session meanwhile.
+   */
+  async answer(taken: TakenMessage, options: AnswerOptions): Promise<Outcome> {
+    return this.#answering.answer(taken, options)
+  }
+
+  /**
+   * Answers what an earlier run left unanswered and sends what it left unsent; also what another process
+   * is at, should that die meanwhile. Resolves when it is done; call it at the start, and now and then.
+   * @throws {AggregateError} of what failed; everything else is done.
+   */
+  async catchUp(options: CatchUpOptions): Promise<CaughtUp> {
+    return catchUp(this.store, this.#answering, this.outbox, options, this.#keys)
+  }
+
+  /** Resolves when no `answer` is under way here: the store may be closed. */
+  async idle(): Promise<void> {
+    await this.#answering.idle()
   }
 
   /** Whether a message that was queued, or left over by a crash, may be answered now: oldest first. */
-  begin(lane: Lane, messageId: number): Promise<Begin> {
-    return beginTurn(this.store, lane, messageId, this.#recorder)
+  async begin(lane: Lane, messageId: number): Promise<Begin> {
+    return beginTurn(this.store, laneOf(lane), rowIdOf('messageId', messageId), this.#recorder)
   }
 
   /**
@@ -99,15 +120,14 @@ export class Gateway {
    * end. The signal aborts when this process stood still for so long that another took the turn over.
    * @throws {LeaseLostError} when the turn has not begun, or has been taken over already.
    */
-  working<T>(lane: Lane, messageId: number, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
-    const { gatewayId, leaseSeconds } = this.#recorder
-    const lease = turnLease(gatewayId, lane.sessionId, messageId)
-    return whileHolding(this.store, lease, leaseSeconds, work)
+  async working<T>(lane: Lane, messageId: number, work: Work<T>): Promise<T> {
+    const turn = { lane: laneOf(lane), messageId: rowIdOf('messageId', messageId) }
+    return workOnTurn(this.store, turn, callableOf('work', work), this.#recorder)
   }
 
   /** The chat messages to send to a model, oldest first. */
-  history(lane: Lane, options: HistoryOptions = {}): Promise<ChatMessage[]> {
-    return readHistory(this.store.db, lane.sessionId, options)
+  async history(lane: Lane, options?: HistoryOptions): Promise<ChatMessage[]> {
+    return readHistory(this.store.db, laneOf(lane).sessionId, options)
   }
 
   /**
@@ -115,32 +135,30 @@ export class Gateway {
    * @throws {SessionNotFoundError} when Hermes deleted the session meanwhile.
    */
   async turn(lane: Lane, turn: Turn): Promise<RecordedTurn> {
-    return recordTurn(this.store, lane, this.#chat(lane.source), turn, this.#recorder)
+    return recordTurn(this.store, laneOf(lane), this.#chat(lane.source), turn, this.#recorder)
   }
 
   /** The message will get no answer: it is no longer pending, and stays in the history. */
-  giveUp(messageId: number): Promise<void> {
-    return giveUpTurn(this.store, messageId, this.#recorder)
+  async giveUp(messageId: number): Promise<void> {
+    await giveUpTurn(this.store, rowIdOf('messageId', messageId), this.#recorder)
   }
 
   /** What a crash left unanswered, oldest first, and what is being answered now: `begin` tells. */
-  pendingTurns(options: PendingOptions): Promise<PendingTurn[]> {
+  async pendingTurns(options: PendingOptions): Promise<PendingTurn[]> {
     return listPending(this.store.db, options, this.#keys)
   }
 
   /**
    * The author has changed a message: its text is replaced, the old one kept in the archive. Undefined
-   * when it is in no session. `at` puts edits in order that arrive out of it.
+   * when it is in no session, or somebody else's. `at` puts edits in order that arrive out of it.
    */
   async edited(
     source: ChatSourceInput,
     messageId: ChatId,
     text: string,
-    { at }: { at?: number | Date | undefined } = {},
+    options?: EditOptions,
   ): Promise<Edited | undefined> {
-    const chat = this.#chat(source)
-    const key = messageKey(chat, 'messageId', messageId)
-    return editMessage(this.store, chat, key, text, at)
+    return editMessage(this.store, this.#chat(source), messageId, text, options)
   }
 
   /**
@@ -155,11 +173,8 @@ export class Gateway {
    * Ends the session (`session_reset`) and begins a new one.
    * @throws {TitleTakenError} and the chat stays in the session it was in.
    */
-  async reset(
-    source: ChatSourceInput,
-    options: { title?: string | undefined } = {},
-  ): Promise<Switched> {
-    return resetSession(this.store, this.#chat(source), options.title)
+  async reset(source: ChatSourceInput, options?: TitleOptions): Promise<Switched> {
+    return resetSession(this.store, this.#chat(source), options)
   }
 
   /**
@@ -167,9 +182,7 @@ export class Gateway {
    * @throws {TitleTakenError | InvalidInputError} and the title stays as it was.
    */
   async title(source: ChatSourceInput, text?: string): Promise<string | null> {
-    if (text !== undefined) return renameSession(this.store, this.#chat(source), text)
-    const { sessionId } = await currentLane(this.store, this.#chat(source))
-    return (await this.store.sessions.get(sessionId)).title
+    return sessionTitle(this.store, this.#chat(source), text)
   }
 
   /**
@@ -179,9 +192,9 @@ export class Gateway {
   async resume(
     source: ChatSourceInput,
     wanted: string,
-    { scope }: { scope: Scope },
+    options: InScope,
   ): Promise<Switched | undefined> {
-    return resumeSession(this.store, this.#chat(source), scope, requireText('wanted', wanted))
+    return resumeSession(this.store, this.#chat(source), wanted, options)
   }
 
   /**
@@ -189,11 +202,8 @@ export class Gateway {
    * was said yet. Without a title it gets the session's own, numbered.
    * @throws {TitleTakenError} and the chat stays in the session it was in.
    */
-  async branch(
-    source: ChatSourceInput,
-    options: { title?: string | undefined } = {},
-  ): Promise<Switched | undefined> {
-    return branchSession(this.store, this.#chat(source), options.title)
+  async branch(source: ChatSourceInput, options?: TitleOptions): Promise<Switched | undefined> {
+    return branchSession(this.store, this.#chat(source), options)
   }
 
   /** Takes the last `n` questions and all that followed out of the session, into the archive. */
@@ -202,45 +212,33 @@ export class Gateway {
   }
 
   /** Both ids lead to the same conversations from now on, threads and members' own sessions included. */
-  migrateChat(migration: ChatMigration): Promise<void> {
-    return migrateChat(this.store, migration)
+  async migrateChat(migration: ChatMigration): Promise<void> {
+    await migrateChat(this.store, migration)
   }
 
   /** The sessions in scope, the last used first. */
-  async sessions(
-    source: ChatSourceInput,
-    { scope, limit }: { scope: Scope; limit: number },
-  ): Promise<SessionEntry[]> {
-    return listSessions(this.store.db, this.#chat(source), scope, limit)
+  async sessions(source: ChatSourceInput, options: Listing): Promise<SessionEntry[]> {
+    return listSessions(this.store.db, this.#chat(source), options)
   }
 
   /** Finds what was said in the sessions in scope (spec §13). */
-  async search(
-    source: ChatSourceInput,
-    query: string,
-    { scope, limit }: { scope: Scope; limit: number },
-  ): Promise<SearchHit[]> {
-    const sessionIds = await sessionIdsInScope(this.store.db, this.#chat(source), scope)
-    return this.store.search.messages(query, { limit, ...(sessionIds && { sessionIds }) })
+  async search(source: ChatSourceInput, query: string, options: Listing): Promise<SearchHit[]> {
+    return searchSessions(this.store, this.#chat(source), query, options)
   }
 
   /** The sessions in scope with all their messages, one at a time. */
-  exports(
-    source: ChatSourceInput,
-    { scope }: { scope: Scope },
-  ): AsyncIterableIterator<ExportedSession> {
-    return exportSessions(this.store, this.#chat(source), scope)
+  async *exports(source: ChatSourceInput, options: InScope): AsyncGenerator<ExportedSession, void> {
+    yield* exportSessions(this.store, this.#chat(source), options)
   }
 
   /** What the chat's session has used so far. */
   async usage(source: ChatSourceInput): Promise<SessionUsage> {
-    const { sessionId } = await currentLane(this.store, this.#chat(source))
-    return readUsage(await this.store.sessions.get(sessionId))
+    return readUsage(this.store, this.#chat(source))
   }
 
   /** What the conversation, or whoever is asking, has used in all sessions. */
-  usageByDay(source: ChatSourceInput, { scope }: { scope: Scope }): Promise<DailyUsage[]> {
-    return readDailyUsage(this.store.db, this.#chat(source), scope)
+  async usageByDay(source: ChatSourceInput, options: InScope): Promise<DailyUsage[]> {
+    return readDailyUsage(this.store.db, this.#chat(source), options)
   }
 
   #chat(source: ChatSourceInput): Chat {

@@ -1,3 +1,4 @@
+import { optionsOf } from './arguments.ts'
 import { AT_HOUR, IDLE_MINUTES, type ResetPolicy } from './reset-policy.ts'
 
 /** A policy as Hermes' own configuration has it; whatever it says, it is taken as v11 takes it. */
@@ -14,17 +15,19 @@ export interface HermesResetConfig {
  * and at 4 o'clock, on the clocks of the host. `timeZone` when those are set to another zone here.
  */
 export function hermesV11(
-  config: HermesResetConfig = {},
-  { timeZone }: { timeZone?: string } = {},
+  config?: HermesResetConfig,
+  options?: { timeZone?: string },
 ): ResetPolicy {
-  const { at_hour: atHour, idle_minutes: idleMinutes, notify_exclude_platforms: silent } = config
+  const { timeZone } = optionsOf('options', options)
+  const given = optionsOf('config', config)
+  const { at_hour: atHour, idle_minutes: idleMinutes, notify_exclude_platforms: silent } = given
   return {
     rules: 'hermes-v11',
-    mode: modeOf(config.mode),
+    mode: modeOf(given.mode),
     atHour: isWhole(atHour) && atHour >= 0 && atHour <= 23 ? atHour : AT_HOUR,
     idleMinutes: isWhole(idleMinutes) && idleMinutes > 0 ? idleMinutes : IDLE_MINUTES,
     timeZone,
-    notify: config.notify !== false,
+    notify: given.notify !== false,
     silentPlatforms: Array.isArray(silent) ? silent.map(String) : undefined,
   }
 }

@@ -8,6 +8,7 @@ import {
 } from '../repositories/conversation.ts'
 import { limitOf } from '../repositories/input.ts'
 import type { Database } from '../schema/database.ts'
+import { callableOf, optionsOf, rowIdOf } from './arguments.ts'
 import { estimateTokens } from './token-estimate.ts'
 
 export interface HistoryOptions {
@@ -33,11 +34,14 @@ const PAGE = 64
 export async function readHistory(
   db: Kysely<Database>,
   sessionId: string,
-  options: HistoryOptions,
+  options: HistoryOptions | undefined,
 ): Promise<ChatMessage[]> {
-  const { answering, countTokens = estimateTokens } = options
-  const limit = countOf('limit', options.limit)
-  const maxTokens = countOf('maxTokens', options.maxTokens)
+  const given = optionsOf('options', options)
+  const { answering, countTokens = estimateTokens } = given
+  callableOf('countTokens', countTokens)
+  if (answering !== undefined) rowIdOf('answering', answering)
+  const limit = countOf('limit', given.limit)
+  const maxTokens = countOf('maxTokens', given.maxTokens)
   const newestFirst: ChatMessage[] = []
   let tokens = 0
   for await (const row of rowsBackwards(db, sessionId, answering, limit)) {

@@ -2,8 +2,10 @@ import { readFile } from 'node:fs/promises'
 
 import { sql, type Kysely, type Transaction } from 'kysely'
 
+import { flagOf } from '../repositories/input.ts'
 import type { Database } from '../schema/database.ts'
 import type { Store } from '../store.ts'
+import { optionsOf } from './arguments.ts'
 import type { Chat } from './chat.ts'
 import {
   readHermesIndex,
@@ -43,10 +45,11 @@ const BATCH = 100
 export async function importSessions(
   store: Store,
   file: string,
-  options: ImportOptions = {},
+  options?: ImportOptions,
 ): Promise<ImportedChat[]> {
-  const entries = readHermesIndex(await readFile(file, 'utf8'), options)
-  if (!options.apply) return preview(store.db, entries)
+  const { apply, ...indexOptions } = optionsOf('options', options)
+  const entries = readHermesIndex(await readFile(file, 'utf8'), indexOptions)
+  if (!flagOf('apply', apply, false)) return preview(store.db, entries)
 
   await store.ensureOwnTables()
   const report: ImportedChat[] = []

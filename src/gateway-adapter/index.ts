@@ -1,5 +1,7 @@
+import { requireObject } from '../repositories/input.ts'
 import type { Store } from '../store.ts'
-import { Gateway, type GatewayOptions } from './gateway.ts'
+import type { GatewayOptions } from './gateway-options.ts'
+import { Gateway } from './gateway.ts'
 
 export { AgentsSession } from './agents-session.ts'
 export type { AgentsSessionOptions, HistoryTransaction } from './agents-session.ts'
@@ -11,13 +13,16 @@ export {
   type ChatSourceInput,
   type ChatType,
 } from './chat-source.ts'
+export type { Answer, AnswerOptions, Outcome, TakenMessage } from './answer.ts'
 export type { Archive } from './archive.ts'
+export type { CatchUpOptions, CaughtUp } from './catch-up.ts'
 export type { Begin } from './begin-turn.ts'
 export { parseCommand, type CommandOptions, type ParsedCommand } from './commands.ts'
 export { discordInbound, discordInteractionSource, discordSource } from './discord.ts'
 export type { DiscordOptions } from './discord.ts'
 export { fromUIMessages, type UIMessageInput } from './from-ui-messages.ts'
-export type { Gateway, GatewayOptions } from './gateway.ts'
+export type { Gateway } from './gateway.ts'
+export type { GatewayOptions } from './gateway-options.ts'
 export { hermesV11, type HermesResetConfig } from './hermes-v11-resets.ts'
 export type { HiddenMessage, HiddenReason } from './hidden-messages.ts'
 export type { HistoryOptions } from './history.ts'
@@ -27,7 +32,7 @@ export type { Attachment, InboundIgnored, InboundMessage, InboundMigration } fro
 export { grammyStorage, keyvStore, telegrafSessionStore } from './kv.ts'
 export type { GrammyStorage, KeyValueOptions, KeyvStore, TelegrafSessionStore } from './kv.ts'
 export type { Lane } from './lane.ts'
-export type { Edited, Revision } from './message-edits.ts'
+export type { EditOptions, Edited, Revision } from './message-edits.ts'
 export type { ChatMigration } from './migrate-chat.ts'
 export type { Outbox, SendOptions } from './outbox.ts'
 export type { OutboxOptions, Reply } from './outbox-rows.ts'
@@ -36,8 +41,8 @@ export type { PlatformChat } from './platform-messages.ts'
 export type { LaneReset, ResetOptions } from './reset-options.ts'
 export type { ResetPolicy, ResetReason } from './reset-policy.ts'
 export type { Forgotten } from './retention.ts'
-export type { Scope } from './scope.ts'
-export type { Switched } from './session-commands.ts'
+export type { InScope, Listing, Scope } from './scope.ts'
+export type { Switched, TitleOptions } from './session-commands.ts'
 export { isSharedSession, routeParts, sessionKey } from './session-key.ts'
 export type { RouteParts, SessionKeyOptions } from './session-key.ts'
 export type { SessionEntry } from './session-lookup.ts'
@@ -56,6 +61,7 @@ export type { SessionUsage } from './usage.ts'
  * @throws {ReadonlyError | SchemaTooNewError} when they are missing and the store cannot write.
  */
 export async function openGateway(store: Store, options: GatewayOptions = {}): Promise<Gateway> {
+  requireObject('store', store)
   await store.ensureOwnTables()
   return new Gateway(store, options)
 }

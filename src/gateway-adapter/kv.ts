@@ -1,3 +1,4 @@
+import { requireObject, requireText } from '../repositories/input.ts'
 import { KeyValueRepository, type KeyValue } from '../repositories/key-value-repository.ts'
 import { parsePythonJson, toPythonJson } from '../schema/python-json.ts'
 import type { Store } from '../store.ts'
@@ -73,8 +74,8 @@ export function telegrafSessionStore<T>(
 }
 
 /** Written with `async` throughout: Keyv tells by it that the store is none of the synchronous kind. */
-export function keyvStore(store: Store, { namespace }: { namespace: string }): KeyvStore {
-  const values = new JsonValues(store, { namespace })
+export function keyvStore(store: Store, options: Pick<KeyValueOptions, 'namespace'>): KeyvStore {
+  const values = new JsonValues(store, options)
   return {
     get: async (key) => values.get(key),
     getMany: async (keys) => Promise.all(keys.map((key) => values.get(key))),
@@ -104,6 +105,8 @@ class JsonValues {
 
   constructor(store: Store, options: KeyValueOptions) {
     this.#store = store
+    requireObject('options', options)
+    requireText('namespace', options.namespace)
     this.#options = options
   }
 

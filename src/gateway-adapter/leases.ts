@@ -61,6 +61,16 @@ export async function isHolding(db: Kysely<Database>, lease: Lease): Promise<boo
   return (await byName.first(db, { name: lease.name }))?.holder === lease.holder
 }
 
+/** Whether any work of the gateway is alive under that name. */
+export async function isHeldBy(
+  db: Kysely<Database>,
+  name: string,
+  gatewayId: string,
+): Promise<boolean> {
+  const row = await live.first(db, { name, now: nowSeconds() })
+  return row?.holder.startsWith(`${gatewayId}/`) ?? false
+}
+
 export async function isTaken(db: Kysely<Database>, name: string): Promise<boolean> {
   return (await live.first(db, { name, now: nowSeconds() })) !== undefined
 }

@@ -1,7 +1,7 @@
 import type { Kysely, Transaction } from 'kysely'
 
 import { prepare } from '../database/prepared-query.ts'
-import { InvalidInputError } from '../errors.ts'
+import { lookupText } from '../repositories/input.ts'
 import { withIndexRepair } from '../repositories/index-repair.ts'
 import { encodeMessage } from '../repositories/message-row.ts'
 import { cutAtNul, dropNuls } from '../repositories/trigram-nul.ts'
@@ -9,10 +9,17 @@ import { nowSeconds } from '../schema/clock.ts'
 import { decodeContent, type MessageContent } from '../schema/content-codec.ts'
 import type { Database } from '../schema/database.ts'
 import type { Store } from '../store.ts'
+import { optionsOf } from './arguments.ts'
 import { attributedText, type Chat } from './chat.ts'
-import type { ClaimKey } from './claims.ts'
+import type { ChatId } from './chat-source.ts'
+import { messageKey, type ClaimKey } from './claims.ts'
 import { isOfLane } from './scope.ts'
 import { secondsOf } from './seconds-of.ts'
+
+export interface EditOptions {
+  /** When the edit was made: seconds since the epoch, or a date. Now by default. */
+  readonly at?: number | Date | undefined
+}
 
 export interface Edited {
   readonly messageId: number
@@ -34,11 +41,13 @@ export interface Revision {
 export function editMessage(
   store: Store,
   chat: Chat,
-  key: ClaimKey,
-  text: string,
-  at: number | Date | undefined,
+  platformMessageId: ChatId,
+  newText: string,
+  options: EditOptions | undefined,
 ): Promise<Edited | undefined> {
-  if (typeof text !== 'string') throw new InvalidInputError('text', 'must be a string')
+  const key = messageKey(chat, 'messageId', platformMessageId)
+  const text = lookupText('text', newText)
+  const { at } = optionsOf('options', options)
   const editedAt = at === undefined ? nowSeconds() : secondsOf('at', at)
   return store.transaction(async ({ db }) => {
     const message = await current.first(db, key)

@@ -1,7 +1,7 @@
 import { sql, type Transaction } from 'kysely'
 
 import { InvalidInputError } from '../errors.ts'
-import { requireText } from '../repositories/input.ts'
+import { requireObject, requireText } from '../repositories/input.ts'
 import { nowSeconds } from '../schema/clock.ts'
 import type { Database } from '../schema/database.ts'
 import type { Store, StoreTransaction } from '../store.ts'
@@ -24,6 +24,7 @@ export interface ChatMigration {
  * @throws {InvalidInputError} when an id is missing or has lost digits.
  */
 export async function migrateChat(store: Store, migration: ChatMigration): Promise<void> {
+  requireObject('migration', migration)
   const from = addressOf(migration, 'fromChatId')
   const to = addressOf(migration, 'toChatId')
   await store.transaction(async (tx) => {

@@ -3,6 +3,7 @@ import type { Transaction } from 'kysely'
 import { prepare } from '../database/prepared-query.ts'
 import { nowSeconds } from '../schema/clock.ts'
 import type { Database } from '../schema/database.ts'
+import { listOf } from './arguments.ts'
 import { idText, type ChatId } from './chat-source.ts'
 import type { ClaimKey } from './claims.ts'
 
@@ -38,5 +39,5 @@ export async function addOutbound(
 
 /** @throws {InvalidInputError} when one of them is no id. */
 export function idTexts(field: string, ids: readonly ChatId[]): string[] {
-  return ids.flatMap((id, index) => idText(`${field}[${index}]`, id) ?? [])
+  return listOf(field, ids).flatMap((id, index) => idText(`${field}[${index}]`, id) ?? [])
 }

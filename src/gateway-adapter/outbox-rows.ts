@@ -3,9 +3,17 @@ import { randomBytes } from 'node:crypto'
 import { sql, type Kysely, type Transaction } from 'kysely'
 
 import { prepare } from '../database/prepared-query.ts'
+import { requireText } from '../repositories/input.ts'
 import { nowSeconds } from '../schema/clock.ts'
 import type { Database } from '../schema/database.ts'
-import { normalizeSource, type ChatSource, type ChatSourceInput } from './chat-source.ts'
+import { optionsOf } from './arguments.ts'
+import {
+  idText,
+  normalizeSource,
+  type ChatId,
+  type ChatSource,
+  type ChatSourceInput,
+} from './chat-source.ts'
 import { isAlive } from './leases.ts'
 
 /** Something to be said in a chat, stored before it is sent. */
@@ -95,14 +103,24 @@ export async function addReplies(
 export interface OutboxOptions {
   readonly platform: string
   /** The bot's own id, as in the sources of its messages. */
-  readonly account?: string | undefined
+  readonly account?: ChatId
+}
+
+/** @throws {InvalidInputError} when no platform is named. */
+export function botOf(options: OutboxOptions): { platform: string; account: string } {
+  const { platform, account } = optionsOf('options', options)
+  return {
+    platform: requireText('platform', platform),
+    account: idText('account', account) ?? '',
+  }
 }
 
 /** Oldest first: what was neither delivered nor abandoned, and nobody is sending at the moment. */
 export async function listUndelivered(
   db: Kysely<Database>,
-  { platform, account = '' }: OutboxOptions,
+  options: OutboxOptions,
 ): Promise<Reply[]> {
+  const { platform, account } = botOf(options)
   const rows = await db
     .selectFrom('store_outbox')
     .innerJoin('store_turns', 'store_turns.id', 'store_outbox.turn_id')

@@ -1,8 +1,9 @@
-import { InvalidInputError } from '../errors.ts'
+import { flagOf, requireObject } from '../repositories/input.ts'
 import { nowSeconds } from '../schema/clock.ts'
 import type { Store, StoreTransaction } from '../store.ts'
+import { callableOf, listOf, optionsOf, rowIdOf } from './arguments.ts'
 import type { ChatId } from './chat-source.ts'
-import { releaseLease, replyLease, takeLease } from './leases.ts'
+import { isHolding, releaseLease, replyLease, takeLease } from './leases.ts'
 import { addOutbound, idTexts, type OutboundChat } from './outbound.ts'
 import {
   beginAttempt,
@@ -47,10 +48,13 @@ export class Outbox {
   async send(
     replies: readonly Reply[],
     attempt: (reply: Reply) => Promise<ChatId | readonly ChatId[]>,
-    { isRefusal = () => false }: SendOptions = {},
+    options?: SendOptions,
   ): Promise<void> {
-    const [first] = replies
+    const { isRefusal = () => false } = optionsOf('options', options)
+    const [first] = listOf('replies', replies)
     if (!first) return
+    callableOf('attempt', attempt)
+    for (const [index, reply] of replies.entries()) checkReply(`replies[${index}]`, reply)
     const lease = replyLease(this.#gatewayId, first.turnId)
     await whileHolding(this.#store, lease, this.#leaseSeconds, async () => {
       for (const reply of replies) {
@@ -71,10 +75,8 @@ export class Outbox {
    * The platform has the reply, under these ids. The next part of the same answer, if there is one,
    * counts as being sent from now on.
    */
-  delivered(
-    id: number,
-    { platformMessageIds }: { platformMessageIds: readonly ChatId[] },
-  ): Promise<void> {
+  async delivered(id: number, options: { platformMessageIds: readonly ChatId[] }): Promise<void> {
+    const { platformMessageIds } = optionsOf('options', options)
     const ids = idTexts('platformMessageIds', platformMessageIds)
     return this.#onOpen(id, async ({ db }, { turnId, messageId, chat }) => {
       await addOutbound(db, chat, messageId, ids)
@@ -83,7 +85,8 @@ export class Outbox {
   }
 
   /** An attempt failed; with `refused` it is certain that nothing was sent. It can be taken up again. */
-  failed(id: number, error: unknown, { refused }: { refused: boolean }): Promise<void> {
+  async failed(id: number, error: unknown, options: { refused: boolean }): Promise<void> {
+    const refused = flagOf('refused', optionsOf('options', options).refused, false)
     return this.#onOpen(id, async ({ db }, { turnId }) => {
       await noteFailure.run(db, { id, error: textOf(error), refused: refused ? 1 : 0 })
       await releaseLease(db, replyLease(this.#gatewayId, turnId))
@@ -91,12 +94,12 @@ export class Outbox {
   }
 
   /** Nobody will send it any more. */
-  abandon(id: number): Promise<void> {
+  async abandon(id: number): Promise<void> {
     return this.#onOpen(id, ({ db }, { turnId }) => this.#finish({ db }, id, turnId))
   }
 
   /** What a crash or a failure left, oldest first; not what this or another process is sending now. */
-  undelivered(options: OutboxOptions): Promise<Reply[]> {
+  async undelivered(options: OutboxOptions): Promise<Reply[]> {
     return listUndelivered(this.#store.db, options)
   }
 
@@ -104,7 +107,8 @@ export class Outbox {
    * The right to send what was left; false when it has been done meanwhile, or somebody else is at it.
    * `send` is to follow at once.
    */
-  takeUp(reply: Reply): Promise<boolean> {
+  async takeUp(reply: Reply): Promise<boolean> {
+    checkReply('reply', reply)
     const lease = replyLease(this.#gatewayId, reply.turnId)
     return this.#store.transaction(async ({ db }) => {
       if (!(await openReply.first(db, { id: reply.id }))) return false
@@ -116,16 +120,17 @@ export class Outbox {
 
   async #finish({ db }: Pick<StoreTransaction, 'db'>, id: number, turnId: number): Promise<void> {
     await finish.run(db, { id, now: nowSeconds() })
+    const lease = replyLease(this.#gatewayId, turnId)
     const next = await nextPart.first(db, { turnId })
-    if (next) await beginAttempt.run(db, next)
-    else await releaseLease(db, replyLease(this.#gatewayId, turnId))
+    if (!next) await releaseLease(db, lease)
+    else if (await isHolding(db, lease)) await beginAttempt.run(db, next)
   }
 
   #onOpen(
     id: number,
     change: (tx: StoreTransaction, reply: OpenReply) => Promise<void>,
   ): Promise<void> {
-    if (!Number.isSafeInteger(id)) throw new InvalidInputError('id', 'must be a whole number')
+    rowIdOf('id', id)
     return this.#store.transaction(async (tx) => {
       const row = await openReply.first(tx.db, { id })
       if (!row) return
@@ -140,6 +145,12 @@ interface OpenReply {
   readonly turnId: number
   readonly messageId: number
   readonly chat: OutboundChat
+}
+
+function checkReply(field: string, reply: Reply): void {
+  requireObject(field, reply)
+  rowIdOf(`${field}.id`, reply.id)
+  rowIdOf(`${field}.turnId`, reply.turnId)
 }
 
 function isList(ids: ChatId | readonly ChatId[]): ids is readonly ChatId[] {

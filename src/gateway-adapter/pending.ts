@@ -3,15 +3,14 @@ import { sql, type Kysely } from 'kysely'
 import type { Database } from '../schema/database.ts'
 import { chatOf, type ChatOptions } from './chat.ts'
 import { newestChatId } from './chat-aliases.ts'
+import { botOf, type OutboxOptions } from './outbox-rows.ts'
 import { platformIdOf } from './claims.ts'
+import { secondsOf } from './seconds-of.ts'
 import { toLane, type Lane } from './lane.ts'
 
-export interface PendingOptions {
-  readonly platform: string
-  /** The bot's own id, as in the sources of its messages. */
-  readonly account?: string | undefined
+export interface PendingOptions extends OutboxOptions {
   /** Seconds since the epoch; what was taken earlier is left alone. */
-  readonly since: number
+  readonly since: number | Date
 }
 
 /** A message that was stored and neither answered nor given up. */
@@ -24,9 +23,11 @@ export interface PendingTurn {
 /** Oldest first. A message that Hermes has deleted waits for nothing. */
 export async function listPending(
   db: Kysely<Database>,
-  { platform, account = '', since }: PendingOptions,
+  pending: PendingOptions,
   options: ChatOptions,
 ): Promise<PendingTurn[]> {
+  const { platform, account } = botOf(pending)
+  const since = secondsOf('since', pending.since)
   const rows = await db
     .selectFrom('store_inbound as claim')
     .innerJoin('store_chat_routes as route', 'route.id', 'claim.route_id')

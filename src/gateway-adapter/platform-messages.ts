@@ -1,7 +1,7 @@
 import { sql, type Kysely, type Transaction } from 'kysely'
 
 import { InvalidInputError } from '../errors.ts'
-import { requireText } from '../repositories/input.ts'
+import { requireObject, requireText } from '../repositories/input.ts'
 import { nowSeconds } from '../schema/clock.ts'
 import type { Database } from '../schema/database.ts'
 import { idText, type ChatId } from './chat-source.ts'
@@ -76,9 +76,11 @@ export async function toolResultsOf(
 
 async function lookupOf(
   db: Kysely<Database>,
-  { platform, account, chatId }: PlatformChat,
+  platformChat: PlatformChat,
   platformMessageIds: readonly string[],
 ): Promise<Lookup> {
+  requireObject('chat', platformChat)
+  const { platform, account, chatId } = platformChat
   const chat = idText('chatId', chatId)
   if (chat === undefined) throw new InvalidInputError('chatId', 'must not be empty')
   const text = requireText('platform', platform)

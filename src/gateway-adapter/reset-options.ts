@@ -1,3 +1,4 @@
+import { callableOf, optionsOf } from './arguments.ts'
 import type { ChatSource } from './chat-source.ts'
 import type { Lane } from './lane.ts'
 import { checkPolicy, type ResetPolicy, type ResetReason } from './reset-policy.ts'
@@ -30,14 +31,12 @@ const NONE: ResetPolicy = { mode: 'none' }
 const SILENT_PLATFORMS: readonly string[] = ['api_server', 'webhook']
 
 /** @throws {InvalidInputError} for a policy that cannot be. */
-export function checkResets({
-  default: byDefault,
-  byChatType,
-  byPlatform,
-}: ResetOptions = {}): void {
-  if (byDefault) checkPolicy('resets.default', byDefault)
+export function checkResets(options: ResetOptions | undefined): void {
+  const { default: byDefault, byChatType, byPlatform, canReset } = optionsOf('resets', options)
+  if (canReset !== undefined) callableOf('resets.canReset', canReset)
+  if (byDefault !== undefined) checkPolicy('resets.default', byDefault)
   for (const [field, policies] of Object.entries({ byChatType, byPlatform })) {
-    for (const [name, policy] of Object.entries(policies ?? {})) {
+    for (const [name, policy] of Object.entries(optionsOf(`resets.${field}`, policies))) {
       checkPolicy(`resets.${field}.${name}`, policy)
     }
   }

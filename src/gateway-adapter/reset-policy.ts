@@ -1,4 +1,5 @@
 import { InvalidInputError } from '../errors.ts'
+import { requireObject } from '../repositories/input.ts'
 import { latestDaily, startOfDay, wallTime } from './wall-clock.ts'
 
 /** When a chat leaves its session for a new one by itself: at the first message after it is due. */
@@ -67,6 +68,7 @@ function evaluateAsV11(
 
 /** @throws {InvalidInputError} naming the field that no policy can have. */
 export function checkPolicy(field: string, policy: ResetPolicy): void {
+  requireObject(field, policy)
   const { mode, atHour = AT_HOUR, idleMinutes = IDLE_MINUTES, timeZone } = policy
   if (!['none', 'idle', 'daily', 'both'].includes(mode)) {
     throw new InvalidInputError(`${field}.mode`, "must be 'none', 'idle', 'daily' or 'both'")

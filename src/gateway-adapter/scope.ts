@@ -2,6 +2,7 @@ import { sql, type Kysely, type RawBuilder, type SqlBool } from 'kysely'
 
 import { InvalidInputError } from '../errors.ts'
 import type { Database } from '../schema/database.ts'
+import { optionsOf } from './arguments.ts'
 import type { Chat } from './chat.ts'
 import { homeChatId } from './chat-aliases.ts'
 
@@ -12,19 +13,28 @@ import { homeChatId } from './chat-aliases.ts'
  */
 export type Scope = 'lane' | 'user' | 'all'
 
+export interface InScope {
+  readonly scope: Scope
+}
+
+export interface Listing extends InScope {
+  /** At most so many; -1 for all. */
+  readonly limit: number
+}
+
+/** @throws {InvalidInputError} for any other, and for none: there is no default. */
+export function scopeOf(options: InScope): Scope {
+  const { scope } = optionsOf('options', options)
+  if (scope === 'lane' || scope === 'user' || scope === 'all') return scope
+  throw new InvalidInputError('scope', `must be 'lane', 'user' or 'all'`)
+}
+
 /** A condition on `sessions.id`. */
 export function inScope(chat: Chat, scope: Scope): RawBuilder<SqlBool> {
-  switch (scope) {
-    case 'lane':
-      return ofLane(chat)
-    case 'user':
-      // '' is nobody, and the owner of everything that is shared.
-      return chat.personId === '' ? ofLane(chat) : sql`(${ofLane(chat)} or ${ofPerson(chat)})`
-    case 'all':
-      return sql`true`
-    default:
-      throw new InvalidInputError('scope', `must be 'lane', 'user' or 'all'`)
-  }
+  if (scope === 'all') return sql`true`
+  // '' is nobody, and the owner of everything that is shared.
+  if (scope === 'lane' || chat.personId === '') return ofLane(chat)
+  return sql`(${ofLane(chat)} or ${ofPerson(chat)})`
 }
 
 /** The sessions a search may look into; undefined for all. */

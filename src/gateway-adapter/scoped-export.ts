@@ -1,7 +1,7 @@
 import type { ExportedSession } from '../repositories/export-repository.ts'
 import type { Store } from '../store.ts'
 import type { Chat } from './chat.ts'
-import { sessionIdsInScope, type Scope } from './scope.ts'
+import { scopeOf, sessionIdsInScope, type InScope } from './scope.ts'
 
 /**
  * The sessions in scope with their messages, in the order they were begun for `lane` and `user`. Each is
@@ -10,9 +10,9 @@ import { sessionIdsInScope, type Scope } from './scope.ts'
 export async function* exportSessions(
   store: Store,
   chat: Chat,
-  scope: Scope,
+  options: InScope,
 ): AsyncGenerator<ExportedSession> {
-  const sessionIds = await sessionIdsInScope(store.db, chat, scope)
+  const sessionIds = await sessionIdsInScope(store.db, chat, scopeOf(options))
   if (sessionIds === undefined) {
     yield* store.exports.all()
     return

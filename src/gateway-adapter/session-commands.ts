@@ -1,11 +1,14 @@
 import { InvalidInputError, TitleConflictError, TitleTakenError } from '../errors.ts'
+import { lookupText, requireText } from '../repositories/input.ts'
 import type { Store, StoreTransaction } from '../store.ts'
+import { optionsOf } from './arguments.ts'
 import type { Chat } from './chat.ts'
 import { idText } from './chat-source.ts'
 import { claimKey, takeCommand, type Verb } from './claims.ts'
+import { currentLane } from './enter-lane.ts'
 import { beginSession, leaveSession, settleLane, toLane, type Lane } from './lane.ts'
 import { pointRoute } from './routes.ts'
-import type { Scope } from './scope.ts'
+import { scopeOf, type InScope } from './scope.ts'
 import { findSession } from './session-lookup.ts'
 
 export interface Switched {
@@ -16,11 +19,17 @@ export interface Switched {
   readonly duplicate: boolean
 }
 
+export interface TitleOptions {
+  /** Of the session that begins. */
+  readonly title?: string | undefined
+}
+
 export function resetSession(
   store: Store,
   chat: Chat,
-  title: string | undefined,
+  options: TitleOptions | undefined,
 ): Promise<Switched> {
+  const title = titleOf(options)
   return store.transaction(async (tx) => {
     const current = await settleLane(tx, chat)
     if (!(await takesCommand(tx, chat, 'reset'))) return switched(tx, current, true)
@@ -31,7 +40,18 @@ export function resetSession(
   })
 }
 
-export function renameSession(store: Store, chat: Chat, title: string): Promise<string | null> {
+/** Sets the title first, if there is one. */
+export async function sessionTitle(
+  store: Store,
+  chat: Chat,
+  text: string | undefined,
+): Promise<string | null> {
+  if (text !== undefined) return renameSession(store, chat, lookupText('title', text))
+  const { sessionId } = await currentLane(store, chat)
+  return (await store.sessions.get(sessionId)).title
+}
+
+function renameSession(store: Store, chat: Chat, title: string): Promise<string | null> {
   return store.transaction(async (tx) => {
     const { sessionId } = await settleLane(tx, chat)
     if (await takesCommand(tx, chat, 'title')) await setTitle(tx, sessionId, title)
@@ -42,9 +62,11 @@ export function renameSession(store: Store, chat: Chat, title: string): Promise<
 export function resumeSession(
   store: Store,
   chat: Chat,
-  scope: Scope,
-  wanted: string,
+  title: string,
+  options: InScope,
 ): Promise<Switched | undefined> {
+  const wanted = requireText('wanted', title)
+  const scope = scopeOf(options)
   return store.transaction(async (tx) => {
     const found = await findSession(tx.db, chat, scope, wanted)
     if (found === undefined) return undefined
@@ -58,6 +80,12 @@ export function resumeSession(
     }
     return switched(tx, toLane(chat, current.routeId, target), false)
   })
+}
+
+/** @throws {InvalidInputError} unless it is text, or absent. */
+export function titleOf(options: TitleOptions | undefined): string | undefined {
+  const { title } = optionsOf('options', options)
+  return title === undefined ? undefined : lookupText('title', title)
 }
 
 /** False when the platform delivers the command once more. A source without a message id is always new. */

@@ -1,3 +1,4 @@
+import { requireObject } from '../repositories/input.ts'
 import { type ChatSourceInput, normalizeSource } from './chat-source.ts'
 
 /** Who shares a session, as Hermes' `group_sessions_per_user` and `thread_sessions_per_user`. */
@@ -29,6 +30,7 @@ export interface RouteParts {
  */
 export function routeParts(input: ChatSourceInput, options: SessionKeyOptions = {}): RouteParts {
   const source = normalizeSource(input)
+  requireObject('options', options)
   const isDm = source.chatType === 'dm'
   const canonical = (id = ''): string =>
     source.platform === 'whatsapp' ? canonicalWhatsAppId(id, options.expandWhatsAppAlias) : id

@@ -3,7 +3,7 @@ import { sql, type Kysely } from 'kysely'
 import { limitOf } from '../repositories/input.ts'
 import type { Database } from '../schema/database.ts'
 import type { Chat } from './chat.ts'
-import { inScope, type Scope } from './scope.ts'
+import { inScope, scopeOf, type Listing, type Scope } from './scope.ts'
 
 /** A session as a chat may be shown it. Times are seconds since the epoch. */
 export interface SessionEntry {
@@ -20,10 +20,10 @@ export interface SessionEntry {
 export async function listSessions(
   db: Kysely<Database>,
   chat: Chat,
-  scope: Scope,
-  limit: number,
+  options: Listing,
 ): Promise<SessionEntry[]> {
-  const atMost = limitOf('limit', limit, -1)
+  const scope = scopeOf(options)
+  const atMost = limitOf('limit', options.limit, -1)
   const lastActive = sql<number>`coalesce(
     (select max(messages.timestamp) from messages where messages.session_id = sessions.id),
     sessions.started_at)`

@@ -1,13 +1,14 @@
 import { InvalidInputError } from '../errors.ts'
-import { optionalText } from '../repositories/input.ts'
+import { lookupText, optionalText, requireObject } from '../repositories/input.ts'
 import { encodeMessage } from '../repositories/message-row.ts'
 import { addToCounters, insertMessages } from '../repositories/message-writes.ts'
 import { nowSeconds } from '../schema/clock.ts'
 import type { Store, StoreTransaction } from '../store.ts'
 import { attributedText, type Chat } from './chat.ts'
-import { idText, type ChatId } from './chat-source.ts'
+import { idText, type ChatId, type ChatSourceInput } from './chat-source.ts'
 import { addClaim, findClaim, messageKey, type Claim } from './claims.ts'
 import { enterLane } from './enter-lane.ts'
+import type { InboundMessage } from './inbound.ts'
 import { settleLane, toLane, type Lane } from './lane.ts'
 import { touchRoute } from './routes.ts'
 import { takeLease, turnLease } from './leases.ts'
@@ -43,6 +44,22 @@ export interface Inbound {
   readonly queued: boolean
 }
 
+/** A translator's message says all by itself; a message of one's own comes beside its source or lane. */
+export function inboundOf(
+  at: Lane | ChatSourceInput | InboundMessage,
+  message: InboundText | undefined,
+): { source: ChatSourceInput; text: InboundText } {
+  requireObject('source', at)
+  const source = 'source' in at ? at.source : at
+  if (message !== undefined || !('messageId' in at && 'kind' in at)) {
+    requireObject('message', message)
+    return { source, text: message }
+  }
+  if (at.kind !== 'message') throw new InvalidInputError('message.kind', "must be 'message'")
+  const { text, messageId: id, at: sentAt, replyToMessageId: replyTo, senderName: sender } = at
+  return { source, text: { text, id, at: sentAt, replyTo, sender } }
+}
+
 /** @throws {InvalidInputError} when the text is no text or the id is missing. */
 export async function takeInbound(
   store: Store,
@@ -50,8 +67,7 @@ export async function takeInbound(
   message: InboundText,
   recorder: Recorder,
 ): Promise<Inbound> {
-  const { text } = message
-  if (typeof text !== 'string') throw new InvalidInputError('text', 'must be a string')
+  const text = lookupText('text', message.text)
   const key = messageKey(chat, 'id', message.id)
   const sender = optionalText('sender', message.sender) ?? chat.source.userName
   const content = attributedText(chat, text, sender)

@@ -1,5 +1,7 @@
 import { type ChatId, type ChatSource, idText, normalizeSource } from './chat-source.ts'
 import type { InboundIgnored, InboundMessage, InboundMigration } from './inbound.ts'
+import { optionsOf } from './arguments.ts'
+import { isRecord, isTelegramMessage } from './telegram-shape.ts'
 import { telegramAttachments } from './telegram-attachments.ts'
 import type {
   TelegramChat,
@@ -19,10 +21,10 @@ const generalTopic = 1
 /** The chat and sender of an update that carries a message; undefined for every other update. */
 export function telegramSource(
   update: TelegramUpdate,
-  options: TelegramOptions = {},
+  options?: TelegramOptions,
 ): ChatSource | undefined {
   const message = messageOf(update)
-  return message && sourceOf(message, options)
+  return message && sourceOf(message, optionsOf('options', options))
 }
 
 /**
@@ -32,7 +34,7 @@ export function telegramSource(
  */
 export function telegramInbound(
   update: TelegramUpdate,
-  options: TelegramOptions = {},
+  options?: TelegramOptions,
 ): InboundMessage | InboundMigration | InboundIgnored {
   const message = messageOf(update)
   if (message === undefined) return { kind: 'ignored', reason: 'unsupported update' }
@@ -40,7 +42,7 @@ export function telegramInbound(
   const migration = migrationOf(message)
   if (migration) return migration
 
-  const source = sourceOf(message, options)
+  const source = sourceOf(message, optionsOf('options', options))
   if (source.isBot === true) {
     const isOwn = source.account !== undefined && source.account === source.userId
     return { kind: 'ignored', reason: isOwn ? 'own message' : 'bot message' }
@@ -65,10 +67,12 @@ export function telegramInbound(
   }
 }
 
+/** Undefined also for what only looks like an update: a webhook's body is what somebody sent there. */
 function messageOf(update: TelegramUpdate): TelegramMessage | undefined {
-  return (
+  if (!isRecord(update)) return undefined
+  const message =
     update.message ?? update.edited_message ?? update.channel_post ?? update.edited_channel_post
-  )
+  return isTelegramMessage(message) ? message : undefined
 }
 
 function sourceOf(message: TelegramMessage, { botId }: TelegramOptions): ChatSource {

@@ -4,10 +4,9 @@ import { prepare } from '../database/prepared-query.ts'
 import type { Usage } from '../repositories/session-usage.ts'
 import { nowSeconds } from '../schema/clock.ts'
 import type { Database } from '../schema/database.ts'
-import { InvalidInputError } from '../errors.ts'
 import type { Chat } from './chat.ts'
 import { homeChatId } from './chat-aliases.ts'
-import type { Scope } from './scope.ts'
+import { scopeOf, type InScope, type Scope } from './scope.ts'
 
 /** What was used on one day with one model. */
 export interface DailyUsage {
@@ -109,8 +108,9 @@ export async function addTurnUsage(
 export async function readDailyUsage(
   db: Kysely<Database>,
   chat: Chat,
-  scope: Scope,
+  options: InScope,
 ): Promise<DailyUsage[]> {
+  const scope = scopeOf(options)
   return db
     .selectFrom('store_usage')
     .innerJoin('store_chat_routes as route', 'route.id', 'store_usage.route_id')
@@ -138,17 +138,10 @@ function usedBy({ parts, personId }: Chat, scope: Scope): RawBuilder<SqlBool> {
   const lane = sql<SqlBool>`(${bot} and route.chat_type = ${parts.chatType}
     and route.chat_id = ${homeChatId(parts)} and route.thread_id = ${parts.threadId}
     and route.user_id = ${parts.userId})`
-  switch (scope) {
-    case 'lane':
-      return lane
-    case 'user':
-      // '' is nobody: everybody whose platform did not name them.
-      return personId === ''
-        ? sql`(${lane} and person_id = '')`
-        : sql`(${bot} and person_id = ${personId})`
-    case 'all':
-      return sql`true`
-    default:
-      throw new InvalidInputError('scope', `must be 'lane', 'user' or 'all'`)
-  }
+  if (scope === 'all') return sql`true`
+  if (scope === 'lane') return lane
+  // '' is nobody: everybody whose platform did not name them.
+  return personId === ''
+    ? sql`(${lane} and person_id = '')`
+    : sql`(${bot} and person_id = ${personId})`
 }

@@ -1,10 +1,11 @@
 import { InvalidInputError } from '../errors.ts'
-import { requireText } from '../repositories/input.ts'
+import { optionalText, requireObject, requireText } from '../repositories/input.ts'
 import { encodeMessage, type NewMessage } from '../repositories/message-row.ts'
 import { addToCounters, insertMessages } from '../repositories/message-writes.ts'
 import { addUsage, toUsageRow, type Usage } from '../repositories/session-usage.ts'
 import { nowSeconds } from '../schema/clock.ts'
 import type { Store, StoreTransaction } from '../store.ts'
+import { listOf, rowIdOf } from './arguments.ts'
 import type { Chat } from './chat.ts'
 import type { ChatId } from './chat-source.ts'
 import { findSettlement, settleClaim } from './claims.ts'
@@ -59,14 +60,20 @@ export async function recordTurn(
   turn: Turn,
   recorder: Recorder,
 ): Promise<RecordedTurn> {
-  const { messages, answers = null } = turn
+  requireObject('turn', turn)
+  const messages = listOf('messages', turn.messages)
+  const answers = turn.answers === undefined ? null : rowIdOf('answers', turn.answers)
+  if (turn.usage !== undefined) requireObject('usage', turn.usage)
+  if (turn.model !== undefined) optionalText('model', turn.model)
   const operationId = optionalId(turn.operationId)
   const texts = replyTexts(turn)
+  const encoded = messages.map((message, index) => {
+    requireObject(`messages[${index}]`, message)
+    return encodeMessage(message, `messages[${index}].`)
+  })
   const platformIds = messages.map(({ platformMessageIds = [] }, index) =>
     idTexts(`messages[${index}].platformMessageIds`, platformMessageIds),
   )
-
-  const encoded = messages.map((message, index) => encodeMessage(message, `messages[${index}].`))
 
   const recorded = await store.transaction<RecordedTurn>(async (tx) => {
     const earlier = await findEarlier(tx, lane, operationId, answers)
@@ -93,6 +100,7 @@ export async function recordTurn(
     return { messageIds, duplicate: false, replies: await addReplies(tx.db, of, texts) }
   })
   if (answers !== null) recorder.waiting.end(answers)
+  recorder.waiting.free(lane.sessionId)
   return recorded
 }
 
@@ -125,7 +133,7 @@ async function countUsage(
 }
 
 function replyTexts({ replies = [], messages }: Turn): string[] {
-  if (replies.length > 0 && messages.length === 0) {
+  if (listOf('replies', replies).length > 0 && messages.length === 0) {
     throw new InvalidInputError('replies', 'must belong to a message of the turn')
   }
   return replies.map((text, index) => requireText(`replies[${index}]`, text))

@@ -1,4 +1,6 @@
 import type { Message } from '../repositories/message-row.ts'
+import { requireObject } from '../repositories/input.ts'
+import { listOf } from './arguments.ts'
 import { shownText } from './shown-text.ts'
 
 /** A message as AI SDK's `UIMessage` has it. */
@@ -27,10 +29,12 @@ export type UIToolPart = {
  * Messages of the store, from `messages.list`, for AI SDK: an assistant's answer with all its steps,
  * tool calls and results is one message, whose id is that of its first. An input or a result that is
  * the JSON of an object or a list comes parsed. Messages of other roles are left out.
+ * @throws {InvalidInputError} when they are no messages.
  */
 export function toUIMessages(messages: readonly Message[]): UIMessage[] {
   const shown: UIMessage[] = []
-  for (const message of messages) {
+  for (const [index, message] of listOf('messages', messages).entries()) {
+    requireObject(`messages[${index}]`, message)
     const { role } = message
     if (role === 'user' || role === 'system') {
       shown.push({ id: String(message.id), role, parts: contentParts(message) })

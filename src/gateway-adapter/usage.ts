@@ -1,4 +1,7 @@
 import type { Session } from '../repositories/session-row.ts'
+import type { Store } from '../store.ts'
+import type { Chat } from './chat.ts'
+import { currentLane } from './enter-lane.ts'
 
 export interface SessionUsage {
   readonly sessionId: string
@@ -17,7 +20,13 @@ export interface SessionUsage {
   readonly costUsd: number | null
 }
 
-export function readUsage(session: Session): SessionUsage {
+/** What the session that the chat is in has used so far. */
+export async function readUsage(store: Store, chat: Chat): Promise<SessionUsage> {
+  const { sessionId } = await currentLane(store, chat)
+  return usageOf(await store.sessions.get(sessionId))
+}
+
+function usageOf(session: Session): SessionUsage {
   const inputTokens = session.inputTokens ?? 0
   const outputTokens = session.outputTokens ?? 0
   const cacheReadTokens = session.cacheReadTokens ?? 0

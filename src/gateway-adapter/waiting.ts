@@ -11,6 +11,7 @@ export class Waiting {
   readonly #patienceMs: number
   /** By message; the one that was asked about last is the last. */
   readonly #questions = new Map<number, Question>()
+  readonly #changes = new Map<string, PromiseWithResolvers<void>>()
 
   constructor(leaseSeconds: number) {
     this.#patienceMs = leaseSeconds * 1000
@@ -31,9 +32,29 @@ export class Waiting {
     this.#questions.set(messageId, { sessionId, askedAt: performance.now() })
   }
 
-  /** It has begun, or needs no answer any more. */
+  /** It has begun, or needs no answer any more: the next one may ask. */
   end(messageId: number): void {
+    const question = this.#questions.get(messageId)
     this.#questions.delete(messageId)
+    if (question) this.free(question.sessionId)
+  }
+
+  /** A turn of this process in the session is over. */
+  free(sessionId: string): void {
+    this.#changes.get(sessionId)?.resolve()
+    this.#changes.delete(sessionId)
+  }
+
+  /** Turns of this process are over, in whatever session. */
+  freeAll(): void {
+    for (const sessionId of this.#changes.keys()) this.free(sessionId)
+  }
+
+  /** Resolves when a turn of this process in the session ends, or a message of it waits no more. */
+  change(sessionId: string): Promise<void> {
+    const change = this.#changes.get(sessionId) ?? Promise.withResolvers<void>()
+    this.#changes.set(sessionId, change)
+    return change.promise
   }
 
   #forgetOld(): void {

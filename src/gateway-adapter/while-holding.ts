@@ -1,6 +1,25 @@
 import { DatabaseBusyError, LeaseLostError } from '../errors.ts'
 import type { Store } from '../store.ts'
-import { isHolding, releaseLease, renewLease, type Lease } from './leases.ts'
+import type { Lane } from './lane.ts'
+import { isHolding, releaseLease, renewLease, turnLease, type Lease } from './leases.ts'
+import type { Recorder } from './turn.ts'
+
+/** Work under a lease; the signal aborts when somebody else has taken it over. */
+export type Work<T> = (signal: AbortSignal) => Promise<T>
+
+/** What a gateway does for a message whose turn has begun. @throws {LeaseLostError} */
+export async function workOnTurn<T>(
+  store: Store,
+  { lane: { sessionId }, messageId }: { lane: Lane; messageId: number },
+  work: Work<T>,
+  { gatewayId, leaseSeconds, waiting }: Recorder,
+): Promise<T> {
+  try {
+    return await whileHolding(store, turnLease(gatewayId, sessionId, messageId), leaseSeconds, work)
+  } finally {
+    waiting.free(sessionId)
+  }
+}
 
 /**
  * Does a piece of work whose lease was taken, renews the lease in the meantime, and gives it back at the
@@ -12,7 +31,7 @@ export async function whileHolding<T>(
   store: Store,
   lease: Lease,
   seconds: number,
-  work: (signal: AbortSignal) => Promise<T>,
+  work: Work<T>,
 ): Promise<T> {
   await assertHolding(store, lease)
   const lost = new AbortController()

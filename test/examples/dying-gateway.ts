@@ -23,7 +23,7 @@ const gateway = await openGateway(store, { leaseSeconds: 0.5 })
 const { outbox } = gateway
 const [inbound, turn] = [gateway.inbound.bind(gateway), gateway.turn.bind(gateway)]
 const [send, delivered] = [outbox.send.bind(outbox), outbox.delivered.bind(outbox)]
-gateway.inbound = async (...args) => {
+gateway.inbound = async (...args: [never]) => {
   const taken = await inbound(...args)
   await dieAt('claimed')
   return taken

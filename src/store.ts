@@ -126,7 +126,10 @@ export class Store implements Repositories, AsyncDisposable {
     await this.#database.write((trx) => migrateOwn(untypedTransaction(trx)))
   }
 
-  /** Waits for the writes already asked for and closes the file. Calling it again does nothing. */
+  /**
+   * Waits for the writes already asked for and closes the file; searches, checks and backups that run
+   * end with `StoreClosedError`. Calling it again does nothing.
+   */
   close(): Promise<void> {
     return this.#database.close()
   }

@@ -2,8 +2,6 @@ import fs from 'node:fs'
 import path from 'node:path'
 
 import { CannotOpenError, InvalidInputError } from '../errors.ts'
-import { runFileTask } from './file-task.ts'
-import type { Logger } from './logger.ts'
 
 export interface BackupOptions {
   /** Whether a file that stands at the target is replaced; otherwise that is an error. */
@@ -13,23 +11,23 @@ export interface BackupOptions {
 }
 
 /**
- * Copies the file as it is at one moment, while others go on writing. The copy is owner-only and
- * appears at the target when it is complete, in one step.
- * @throws {InvalidInputError} when something stands at the target already.
+ * Has `copyTo` copy the file, and puts the copy at the target when it is complete, in one step. It is
+ * owner-only.
+ * @throws {InvalidInputError} when something stands at the target already, or would belong to the source.
  * @throws {CannotOpenError} when the target's folder cannot be written.
  */
 export async function backupFile(
   source: string,
   target: string,
-  { overwrite = false, signal }: BackupOptions,
-  logger: Logger,
+  { overwrite = false }: BackupOptions,
+  copyTo: (partial: string) => Promise<void>,
 ): Promise<void> {
   const destination = path.resolve(target)
   assertFree(source, destination, overwrite)
   const partial = `${destination}.${process.pid}-${Date.now()}.partial`
   createOwnerOnly(partial)
   try {
-    await runFileTask({ kind: 'backup', path: source, target: partial }, logger, signal)
+    await copyTo(partial)
     if (overwrite) fs.renameSync(partial, destination)
     else fs.linkSync(partial, destination)
   } catch (error) {
@@ -43,6 +41,10 @@ export async function backupFile(
 }
 
 function assertFree(source: string, destination: string, overwrite: boolean): void {
+  // Whatever stood there would be taken for a part of the source, or replace one that is in use.
+  if (['-wal', '-shm', '-journal'].some((suffix) => isSame(destination, source + suffix))) {
+    throw new InvalidInputError('path', 'is where SQLite keeps a side file of the one to be copied')
+  }
   const existing = fs.statSync(destination, { throwIfNoEntry: false })
   if (!existing) return
   const live = fs.statSync(source)
@@ -51,6 +53,15 @@ function assertFree(source: string, destination: string, overwrite: boolean): vo
   }
   if (!overwrite) throw new InvalidInputError('path', `names a file that exists: ${destination}`)
   if (!existing.isFile()) throw new InvalidInputError('path', `is not a file: ${destination}`)
+}
+
+/** Whether both names mean one place, whatever stands there. */
+function isSame(one: string, other: string): boolean {
+  if (path.basename(one) !== path.basename(other)) return false
+  const [a, b] = [one, other].map((name) =>
+    fs.statSync(path.dirname(name), { throwIfNoEntry: false }),
+  )
+  return a !== undefined && a.dev === b?.dev && a.ino === b.ino
 }
 
 /** Before SQLite opens it, so that it never has other rights. */

@@ -23,16 +23,21 @@ const script = new URL(
 
 /**
  * Runs the task in a thread of its own, or here, with a warning, where no thread can be started. An
- * abort rejects at once with the signal's reason; what SQLite is doing then goes on, unseen.
+ * abort rejects at once with the signal's reason; what SQLite is doing then goes on, unseen, until the
+ * thread that `onThread` is told of has ended.
  * @throws the driver's own errors.
  */
 export async function runFileTask(
   task: FileTask,
   logger: Logger,
   signal?: AbortSignal,
+  onThread: (ended: Promise<void>) => void = () => {},
 ): Promise<readonly FileProblem[]> {
   signal?.throwIfAborted()
   const worker = start(task)
+  if (worker instanceof Worker) {
+    onThread(new Promise((resolve) => worker.once('exit', () => resolve())))
+  }
   try {
     if (worker instanceof Worker) return await resultOf(worker, signal)
     throw new CannotStart(worker)

@@ -5,13 +5,13 @@ import { Kysely, type CompiledQuery, type Transaction } from 'kysely'
 import { ReadonlyError, StoreClosedError, TransactionMisuseError } from '../errors.ts'
 import type { StoreError } from '../errors.ts'
 import type { Database } from '../schema/database.ts'
-import { backupFile, type BackupOptions } from './backup.ts'
+import type { BackupOptions } from './backup.ts'
 import { withBusyRetry, type RetryPolicy } from './busy-retry.ts'
 import type { FileProblem } from './check-file.ts'
 import { connectReader, removeEmptyWal, rollBackCrashed, type Connection } from './connection.ts'
 import { allowDirectReads } from './direct-reads.ts'
 import { StoreDialect, type ConnectionSource } from './dialect.ts'
-import { runFileTask } from './file-task.ts'
+import { FileTasks } from './file-tasks.ts'
 import { HeavyDialect } from './heavy-dialect.ts'
 import { bytesOf, HeavyReads } from './heavy-reads.ts'
 import type { Logger } from './logger.ts'
@@ -50,6 +50,7 @@ export class StoreDatabase {
   readonly statistics: Statistics
   readonly #parts: StoreDatabaseParts
   readonly #heavyReads: HeavyReads
+  readonly #fileTasks: FileTasks
   readonly #writeSide: WriteSide | undefined
   readonly #scope = new AsyncLocalStorage<WriteScope>()
   readonly #idleReaders: Connection[] = []
@@ -66,6 +67,7 @@ export class StoreDatabase {
       dialect: new StoreDialect(this.#readSource(), { begin: 'begin', concurrent: true }),
     })
     allowDirectReads(this.read, (sql, parameters) => this.#readDirectly(sql, parameters))
+    this.#fileTasks = new FileTasks(path, logger)
     this.#heavyReads = new HeavyReads(path, () => reader, logger)
     this.heavy = new Kysely({ dialect: new HeavyDialect((...query) => this.#runHeavy(...query)) })
     this.#writeSide =
@@ -127,7 +129,7 @@ export class StoreDatabase {
   async check(signal?: AbortSignal): Promise<readonly FileProblem[]> {
     this.#assertReadable()
     try {
-      return await runFileTask({ kind: 'check', path: this.path }, this.#parts.logger, signal)
+      return await this.#fileTasks.check(signal)
     } catch (error) {
       throw this.#readError(error)
     }
@@ -137,7 +139,7 @@ export class StoreDatabase {
   async backup(target: string, options: BackupOptions): Promise<void> {
     this.#assertReadable()
     try {
-      await backupFile(this.path, target, options, this.#parts.logger)
+      await this.#fileTasks.backup(target, options)
     } catch (error) {
       throw this.#readError(error)
     }
@@ -170,7 +172,7 @@ export class StoreDatabase {
     await this.#writeSide?.idle()
     this.#closed = true
     this.#endGauge?.()
-    await this.#heavyReads.close()
+    await Promise.all([this.#heavyReads.close(), this.#fileTasks.close()])
     this.#writeSide?.checkpoint()
     // A reader that is lent to a stream or a transaction is closed when it comes back.
     for (const reader of [this.#parts.reader, ...this.#idleReaders]) reader.raw.close()

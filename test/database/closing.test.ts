@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { readdirSync } from 'node:fs'
+import path from 'node:path'
 import { test } from 'node:test'
 
 import { StoreClosedError } from '../../src/index.ts'
@@ -47,3 +49,24 @@ for (const [what, use] of [
     await assert.rejects(use(store), StoreClosedError)
   })
 }
+
+test('closing ends a check and a backup, and nobody holds the file or a part of a copy after it', async (t) => {
+  const store = await openTempStore(t)
+  await store.sessions.create({ id: 's', source: 'cli' })
+  const content = 'much to read '.repeat(1000)
+  for (let n = 0; n < 5; n += 1) {
+    const messages = Array.from({ length: 200 }, () => ({ role: 'user', content }))
+    await store.messages.appendMany('s', messages)
+  }
+  const running = [
+    store.maintenance.check(),
+    store.maintenance.backup(`${store.path}.copy`),
+    store.maintenance.check(),
+  ]
+  const refused = running.map((task) => assert.rejects(task, StoreClosedError))
+
+  await store.close()
+
+  await Promise.all(refused)
+  assert.deepEqual(readdirSync(path.dirname(store.path)), [path.basename(store.path)])
+})

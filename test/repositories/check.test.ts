@@ -161,3 +161,19 @@ test('a backup replaces a file only when told, and never the file itself', async
   assert.equal(before, 'precious')
   assert.equal(fs.readFileSync(target).subarray(0, 15).toString(), 'SQLite format 3')
 })
+
+for (const suffix of ['-wal', '-shm', '-journal']) {
+  test(`a backup to the ${suffix} beside the file is refused, and nothing is lost`, async (t) => {
+    const store = await openTempStore(t)
+    await store.meta.set('key', 'value')
+
+    for (const overwrite of [false, true]) {
+      const backup = store.maintenance.backup(store.path + suffix, { overwrite })
+      await assert.rejects(backup, InvalidInputError)
+    }
+
+    await store.meta.set('other', 'value')
+    assert.equal(await store.meta.get('key'), 'value')
+    assert.deepEqual(await store.maintenance.check(), [])
+  })
+}

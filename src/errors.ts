@@ -20,6 +20,7 @@ export class InvalidInputError extends StoreError {
 /** A search query that cannot be answered, however it is read; `position` is where, in UTF-16 units. */
 export class InvalidQueryError extends InvalidInputError {
   override readonly code = 'INVALID_QUERY'
+  /** In UTF-16 units, from 0. */
   readonly position: number
   constructor(problem: string, position: number, options?: ErrorOptions) {
     super('query', problem, options)
@@ -27,6 +28,7 @@ export class InvalidQueryError extends InvalidInputError {
   }
 }
 
+/** There is no such session, or somebody has deleted it meanwhile. Nothing was changed. */
 export class SessionNotFoundError extends StoreError {
   readonly code = 'SESSION_NOT_FOUND'
   readonly sessionId: string
@@ -68,6 +70,7 @@ export class TitleTakenError extends StoreError {
 /** A change of an agent's history does not fit what is stored (another change, another end). Nothing was changed. */
 export class HistoryConflictError extends StoreError {
   readonly code = 'HISTORY_CONFLICT'
+  /** The operation that was to be applied. */
   readonly operationId: string
   constructor(operationId: string, problem: string, options?: ErrorOptions) {
     super(`history operation ${JSON.stringify(operationId)} ${problem}`, options)
@@ -103,8 +106,11 @@ export class SessionBoundError extends StoreError {
 /** Another connection held the lock longer than the caller was ready to wait. Nothing was changed. */
 export class DatabaseBusyError extends StoreError {
   readonly code = 'DATABASE_BUSY'
+  /** How long, all attempts and pauses together. */
   readonly waitedMs: number
+  /** How many times the lock was asked for. */
   readonly attempts: number
+  /** Who has it, on Linux and where that can be told. */
   readonly holder: LockHolder | undefined
   constructor(
     waitedMs: number,
@@ -123,6 +129,7 @@ export class DatabaseBusyError extends StoreError {
   }
 }
 
+/** There was no room on the disk. Nothing was changed; with room again the store goes on. */
 export class StorageFullError extends StoreError {
   readonly code = 'STORAGE_FULL'
   constructor(options?: ErrorOptions) {
@@ -133,6 +140,7 @@ export class StorageFullError extends StoreError {
 /** The operating system refused a read, a write or a sync. */
 export class StorageIoError extends StoreError {
   readonly code = 'STORAGE_IO'
+  /** SQLite's extended result code, such as `SQLITE_IOERR_WRITE`. */
   readonly sqliteCode: string
   constructor(sqliteCode: string, options?: ErrorOptions) {
     super(`the file system failed while SQLite used the file (${sqliteCode})`, options)
@@ -155,6 +163,7 @@ export class DatabaseCorruptError extends StoreError {
   }
 }
 
+/** What stands at the path is no SQLite database, or an encrypted one. */
 export class NotADatabaseError extends StoreError {
   readonly code = 'NOT_A_DATABASE'
   readonly path: string
@@ -167,6 +176,7 @@ export class NotADatabaseError extends StoreError {
 /** The path cannot be opened: a directory, no permission, absent although it must exist. */
 export class CannotOpenError extends StoreError {
   readonly code = 'CANNOT_OPEN'
+  /** As it was opened: absolute, behind links. */
   readonly path: string
   constructor(path: string, reason: string, options?: ErrorOptions) {
     super(`cannot open ${path}: ${reason}`, options)
@@ -177,7 +187,9 @@ export class CannotOpenError extends StoreError {
 /** The file was upgraded by a newer Hermes. It can be read, not written. */
 export class SchemaTooNewError extends StoreError {
   readonly code = 'SCHEMA_TOO_NEW'
+  /** What `schema_version` says. */
   readonly version: number
+  /** The highest version this package writes: `SCHEMA_VERSION`. */
   readonly supported: number
   constructor(version: number, supported: number, options?: ErrorOptions) {
     super(
@@ -200,6 +212,7 @@ export class SchemaUnreadableError extends StoreError {
 /** Opened read-only, but the file is older than the code can read. */
 export class MigrationRequiredError extends StoreError {
   readonly code = 'MIGRATION_REQUIRED'
+  /** What `schema_version` says. */
   readonly version: number
   constructor(version: number, options?: ErrorOptions) {
     super(
@@ -213,6 +226,7 @@ export class MigrationRequiredError extends StoreError {
 /** A migration step failed. All steps were rolled back together. */
 export class MigrationFailedError extends StoreError {
   readonly code = 'MIGRATION_FAILED'
+  /** The file name of the step, such as `0004_unique_titles`, or `repair`. */
   readonly step: string
   constructor(step: string, options?: ErrorOptions) {
     super(`migration ${step} failed; the file is as it was before`, options)
@@ -228,6 +242,7 @@ export class ReadonlyError extends StoreError {
   }
 }
 
+/** The store was closed before the call, or before a read or a backup came to its end. */
 export class StoreClosedError extends StoreError {
   readonly code = 'STORE_CLOSED'
   constructor(options?: ErrorOptions) {
@@ -246,6 +261,7 @@ export class TransactionMisuseError extends StoreError {
 /** A rule the database itself enforces was broken; `sqliteCode` names it. Nothing was changed. */
 export class ConstraintError extends StoreError {
   readonly code = 'CONSTRAINT'
+  /** SQLite's extended result code, such as `SQLITE_CONSTRAINT_UNIQUE`. */
   readonly sqliteCode: string
   constructor(sqliteCode: string, detail: string, options?: ErrorOptions) {
     super(`the database refused the change: ${detail}`, options)
@@ -259,6 +275,7 @@ export class ConstraintError extends StoreError {
  */
 export class FileMovedError extends StoreError {
   readonly code = 'FILE_MOVED'
+  /** The file or the `-wal` beside it. */
   readonly path: string
   constructor(path: string, options?: ErrorOptions) {
     super(`${path} was deleted, moved or replaced while the store was open`, options)
@@ -277,6 +294,7 @@ export class ReadWorkerError extends StoreError {
 /** An SQLite error with no class of its own here. */
 export class DatabaseError extends StoreError {
   readonly code = 'DATABASE'
+  /** SQLite's extended result code. */
   readonly sqliteCode: string
   constructor(sqliteCode: string, detail: string, options?: ErrorOptions) {
     super(`${detail} (${sqliteCode})`, options)
@@ -284,6 +302,7 @@ export class DatabaseError extends StoreError {
   }
 }
 
+/** This Node.js is too old for the driver; thrown when the package is imported. */
 export class UnsupportedRuntimeError extends StoreError {
   readonly code = 'UNSUPPORTED_RUNTIME'
   constructor(found: string, needed: string, options?: ErrorOptions) {

@@ -6,6 +6,7 @@ import { harmless, harmlessly, silentLogger, type Logger } from './database/logg
 import { InvalidInputError } from './errors.ts'
 import type { OnProgress } from './migrations/runner.ts'
 
+/** How `openStore` opens a file; an option of another name is refused. */
 export interface OpenStoreOptions {
   /** The file; `$HERMES_HOME/state.db` or `~/.hermes/state.db` when absent (spec §1). */
   path?: string
@@ -17,6 +18,7 @@ export interface OpenStoreOptions {
   retry?: RetryOptions
   /** Told what the migration runner does, if there is anything to do. */
   onProgress?: OnProgress
+  /** Told of faults and long locks; silent by default. What it throws becomes a process warning. */
   logger?: Logger
   /** Statements that take longer are kept, with their SQL, in `stats().slowQueries`; 100 by default. */
   slowQueryMs?: number

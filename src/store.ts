@@ -58,11 +58,13 @@ export interface Repositories {
 
 /** Inside `store.transaction`: the same repositories, and Kysely for anything else. */
 export interface StoreTransaction extends Repositories {
+  /** Typed queries, in this transaction; it ends with the callback. */
   readonly db: Transaction<Database>
 }
 
 /** One open state.db. Get it from `openStore`. */
 export class Store implements Repositories, AsyncDisposable {
+  /** Absolute, and that of the target when a link was opened. */
   readonly path: string
   /** What `schema_version` says; above 11 the store is read-only. */
   readonly schemaVersion: number

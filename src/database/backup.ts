@@ -3,6 +3,7 @@ import path from 'node:path'
 
 import { CannotOpenError, InvalidInputError } from '../errors.ts'
 
+/** How `maintenance.backup` treats what stands at its target, and when it stops. */
 export interface BackupOptions {
   /** Whether a file that stands at the target is replaced; otherwise that is an error. */
   readonly overwrite?: boolean

@@ -11,6 +11,7 @@ export interface RetryOptions {
   retries?: number
   /** Bounds of the uniformly random pause between two attempts; 20 and 150 by default. */
   minMs?: number
+  /** The upper bound of that pause. */
   maxMs?: number
   /** Keep trying at least this long, whatever the count; 20,000 unless `retries` is given, then 0. */
   patienceMs?: number

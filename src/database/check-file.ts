@@ -11,6 +11,7 @@ export interface FileProblem {
   readonly kind: 'file' | 'index' | 'reference'
   /** The index or table, where it is known. */
   readonly name: string | undefined
+  /** What is wrong, for a person; its wording is no contract. */
   readonly detail: string
 }
 

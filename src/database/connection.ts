@@ -9,6 +9,7 @@ import { addSearchFunctions } from './search-functions.ts'
 import { sqliteCode } from './sqlite-errors.ts'
 import { StatementCache } from './statement-cache.ts'
 
+/** When a COMMIT waits for the disk: see `OpenStoreOptions.synchronous`. */
 export type Synchronous = 'FULL' | 'NORMAL'
 
 /** One open connection with its prepared statements. */

@@ -11,7 +11,9 @@ export interface CommittedBatch {
 
 /** A statement that took longer than the threshold; values are not kept. */
 export interface SlowQuery {
+  /** With placeholders in the place of values. */
   readonly sql: string
+  /** Milliseconds in SQLite; for a read in a worker the way there and back as well. */
   readonly tookMs: number
   /** Seconds since the epoch. */
   readonly at: number
@@ -19,18 +21,27 @@ export interface SlowQuery {
 
 /** Counters since the store was opened; times in milliseconds. */
 export interface WriteStatistics {
+  /** Writes that were stored. */
   readonly writes: number
+  /** Writes that were rejected, by whatever error. */
   readonly failedWrites: number
+  /** Transactions those writes shared. */
   readonly commits: number
+  /** The most writes one of them carried. */
   readonly largestBatch: number
   /** Attempts made again because another connection held the lock. */
   readonly retries: number
+  /** How long the write lock was held, BEGIN to COMMIT. */
   readonly totalHeldMs: number
+  /** The longest of these times. */
   readonly longestHeldMs: number
+  /** How long the first write of each commit had waited in line. */
   readonly totalWaitedMs: number
+  /** The longest of these waits. */
   readonly longestWaitedMs: number
 }
 
+/** What `store.stats()` tells; nothing is read from the file for it. */
 export interface StoreStatistics extends WriteStatistics {
   /** The latest 50, oldest first. */
   readonly slowQueries: readonly SlowQuery[]

@@ -23,6 +23,7 @@ export type MigrationEvent =
   | { readonly kind: 'repair' }
   | { readonly kind: 'end' }
 
+/** Told what the runner does, in order; what it throws becomes a process warning. */
 export type OnProgress = (event: MigrationEvent) => void
 
 // Kysely's own bookkeeping. For the mirrored chain it only repeats what schema_version says.

@@ -4,6 +4,7 @@ import { SchemaUnreadableError } from '../errors.ts'
 import { bornAt11, isIndexed } from './0011_inline_indexes.ts'
 import { SCHEMA_VERSION } from './steps.ts'
 
+/** What kind of file it is, and how far it is from version 11. */
 export interface SchemaState {
   /**
    * The number in `schema_version`; 0 for a new file or one without a row. Of several, the lowest, so

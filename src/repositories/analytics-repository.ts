@@ -2,6 +2,7 @@ import type { Handle } from '../database/handle.ts'
 import { InvalidInputError } from '../errors.ts'
 import { limitOf, optionalText, requireObject } from './input.ts'
 
+/** Which sessions are counted; all when nothing is given. */
 export interface UsageOptions {
   source?: string
   /** Sessions started at or after it; seconds since the epoch. */
@@ -10,6 +11,7 @@ export interface UsageOptions {
   until?: number
 }
 
+/** What one model was used for; tokens and calls are sums over its sessions, costs US dollars. */
 export interface ModelUsage {
   model: string
   sessions: number
@@ -23,17 +25,20 @@ export interface ModelUsage {
   totalCostUsd: number
 }
 
+/** Which sessions are ranked. */
 export interface TopSessionsOptions {
   source?: string
   /** -1 for all; 10 when absent. */
   limit?: number
 }
 
+/** A session by its tokens; costs are US dollars. */
 export interface SessionTokens {
   id: string
   title: string | null
   source: string
   model: string | null
+  /** Seconds since the epoch. */
   startedAt: number
   inputTokens: number
   outputTokens: number

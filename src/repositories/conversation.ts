@@ -28,6 +28,7 @@ export interface ChatMessage {
   codex_message_items?: JsonValue
 }
 
+/** Which sessions a conversation is read from. */
 export interface ConversationOptions {
   /** Begins with the sessions this one came from; a question they repeat is given once. */
   includeAncestors?: boolean

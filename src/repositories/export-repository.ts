@@ -9,10 +9,13 @@ import { toMessage, type Message } from './message-row.ts'
 import { pauseAfter } from './pacing.ts'
 import { sessionColumns, toSession, type Session } from './session-row.ts'
 
+/** A session with all of its messages (spec §14). */
 export interface ExportedSession extends Session {
+  /** By id, the first one first. */
   messages: Message[]
 }
 
+/** A session as `exports.all` gives it. */
 export interface ListedExport extends ExportedSession {
   /** Time of the newest message, else of the start; seconds since the epoch. */
   lastActive: number

@@ -8,6 +8,7 @@ import { rebuildIndexes, type RebuildOptions } from './index-rebuild.ts'
 import { assertSignal, flagOf, requireObject, requireText } from './input.ts'
 import { pruneSessions, type DeleteOptions } from './session-removal.ts'
 
+/** What `maintenance.autoPrune` deletes and how often (spec §15). */
 export interface AutoPruneOptions extends DeleteOptions {
   /** 90 by default. */
   retentionDays?: number
@@ -17,11 +18,13 @@ export interface AutoPruneOptions extends DeleteOptions {
   vacuum?: boolean
 }
 
+/** What `maintenance.autoPrune` did. */
 export interface AutoPruneResult {
   /** It was done less than the interval ago, here or by the agent. */
   skipped: boolean
   /** How many sessions were deleted. */
   pruned: number
+  /** Whether the space was given back. */
   vacuumed: boolean
   /** What went wrong; whatever was deleted before stays deleted. */
   error?: Error
@@ -30,6 +33,7 @@ export interface AutoPruneResult {
 const LAST_AUTO_PRUNE = 'last_auto_prune'
 const SECONDS_PER_HOUR = 3_600
 
+/** How long `maintenance.check` goes on. */
 export interface CheckOptions {
   /** Stops waiting at once, with the signal's reason. */
   signal?: AbortSignal

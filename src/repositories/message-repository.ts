@@ -30,6 +30,7 @@ import {
   setCounters,
 } from './message-writes.ts'
 
+/** Which part of a session's messages; paged by id. */
 export interface ListMessagesOptions {
   /** -1, the default, is all. */
   limit?: number

@@ -9,8 +9,10 @@ import { countToolCalls } from './tool-calls.ts'
 
 /** A stored message (spec §11). */
 export interface Message {
+  /** Rises with each message of the file, whatever its session. */
   id: number
   sessionId: string
+  /** `user`, `assistant`, `tool`, `system`, or whatever was stored. */
   role: string
   /** Text, structured parts, nothing or bytes; numbers and booleans come back as text (spec §6). */
   content: MessageContent
@@ -20,13 +22,16 @@ export interface Message {
   toolName: string | null
   /** Seconds since the epoch. */
   timestamp: number
+  /** As the writer counted them; null when it did not. */
   tokenCount: number | null
   finishReason: string | null
   reasoning: string | null
   reasoningContent: string | null
   /** JSON text as stored; `conversation()` gives it parsed. */
   reasoningDetails: string | null
+  /** JSON text as stored. */
   codexReasoningItems: string | null
+  /** JSON text as stored. */
   codexMessageItems: string | null
 }
 
@@ -47,6 +52,7 @@ export interface NewMessage {
   codexMessageItems?: unknown
 }
 
+/** A message of `replaceAll`; `role` is `unknown` when left out. */
 export type ReplacementMessage = Omit<NewMessage, 'role'> & { role?: string }
 
 export const messageColumns = [

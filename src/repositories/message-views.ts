@@ -7,11 +7,13 @@ import { requireObject, textsOf } from './input.ts'
 import { pageOfMessages } from './message-pages.ts'
 import { messageColumns, toMessage, type Message } from './message-row.ts'
 
+/** How much `messages.around` shows. */
 export interface AroundOptions {
   /** How many messages on each side; 5 by default, a negative number counts as 0. */
   window?: number
 }
 
+/** What `messages.anchored` shows besides. */
 export interface AnchoredOptions extends AroundOptions {
   /** How many messages from each end of the session; 3 by default, a negative number counts as 0. */
   bookend?: number
@@ -19,11 +21,13 @@ export interface AnchoredOptions extends AroundOptions {
   keepRoles?: readonly string[] | null
 }
 
+/** A message and its neighbours, and how many of each there are (spec §11). */
 export interface MessageWindow {
   /** Ascending; empty when the message is not in that session. */
   window: Message[]
   /** Fewer than asked for means that the session ends there. */
   messagesBefore: number
+  /** The same towards the end. */
   messagesAfter: number
 }
 
@@ -31,6 +35,7 @@ export interface MessageWindow {
 export interface AnchoredView extends MessageWindow {
   /** The first and last messages outside of the window that have text. */
   bookendStart: Message[]
+  /** The last ones, ascending. */
   bookendEnd: Message[]
 }
 

@@ -9,6 +9,7 @@ import type { Database } from '../schema/database.ts'
 import { encodeJsonColumn } from '../schema/python-json.ts'
 import { optionalText, requireObject, requireText } from './input.ts'
 
+/** A session to be made (spec §7). */
 export interface NewSession {
   /** Made from the local time when absent. */
   id?: string
@@ -19,6 +20,7 @@ export interface NewSession {
   /** Any JSON value; an empty one is stored as null. */
   modelConfig?: unknown
   systemPrompt?: string | null
+  /** The session this one carries on or was started by; it must exist. */
   parentSessionId?: string | null
 }
 

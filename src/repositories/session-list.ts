@@ -10,11 +10,13 @@ import { firstWords, lastActive, toPreview } from './session-activity.ts'
 import { pageOfSessions, type PageParams, type PageShape } from './session-page.ts'
 import { summaryColumns, toSummary, type SessionSummary } from './session-row.ts'
 
+/** Which sessions a list has, and in which order (spec §10). */
 export interface SessionListOptions {
   source?: string
   excludeSources?: readonly string[]
   /** -1 for all; 20 when absent. */
   limit?: number
+  /** How many to leave out first; 0 when absent. */
   offset?: number
   /** Sub-agent runs and continuations become entries of their own. */
   includeChildren?: boolean
@@ -22,6 +24,7 @@ export interface SessionListOptions {
   projectCompressionTips?: boolean
   /** By the newest message of the whole conversation instead of its start. */
   orderByLastActive?: boolean
+  /** Off by default: a prompt is large. */
   includeSystemPrompt?: boolean
 }
 
@@ -29,6 +32,7 @@ export interface SessionListOptions {
 export interface SessionListEntry extends SessionSummary {
   /** The first 60 characters of the first thing the user said. */
   preview: string
+  /** The newest message, else the start. */
   lastActive: number
   /** The first part of a compressed conversation, when the entry shows a later one. */
   lineageRootId?: string

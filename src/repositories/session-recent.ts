@@ -4,13 +4,16 @@ import { limitOf, offsetOf, optionalText, requireObject } from './input.ts'
 import { latestActive } from './latest-active.ts'
 import { summaryColumns, toSummary, type SessionSummary } from './session-row.ts'
 
+/** Which of the sessions, the one last talked in first. */
 export interface RecentSessionsOptions {
   source?: string
   /** -1 for all; 20 when absent. */
   limit?: number
+  /** How many to leave out first; 0 when absent. */
   offset?: number
 }
 
+/** A session with the time it was last talked in. */
 export interface RecentSession extends SessionSummary {
   /** Seconds since the epoch: the newest message, else the start. */
   lastActive: number

@@ -9,14 +9,17 @@ import { lookupText, optionalText, requireObject, requireText } from './input.ts
 import { deleteMessages } from './message-writes.ts'
 import { removeTranscripts } from './transcript-files.ts'
 
+/** What is deleted with a session. */
 export interface DeleteOptions {
   /** Where the agent keeps its transcripts; those of the deleted sessions are removed. */
   transcriptFolder?: string
 }
 
+/** Which of the sessions that have ended are old enough to be deleted (spec §14). */
 export interface PruneOptions extends DeleteOptions {
   /** Counted from the start of a session; 90 by default, 0 for everything that has ended. */
   olderThanDays?: number
+  /** Only sessions of this source. */
   source?: string
 }
 

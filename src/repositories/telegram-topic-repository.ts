@@ -31,10 +31,12 @@ export interface TopicMode {
   readonly allowsUsersToCreateTopics?: boolean | null
 }
 
+/** A topic and the session that it is to carry on (spec §16). */
 export interface NewTopicBinding {
   readonly chatId: string
   readonly threadId: string
   readonly userId: string
+  /** The agent's key of that chat and topic. */
   readonly sessionKey: string
   readonly sessionId: string
   /** `auto` when left out. */

@@ -1,4 +1,8 @@
+import type { Transaction } from 'kysely'
+
+import type { Database } from '../schema/database.ts'
 import type { Connection } from './connection.ts'
+import type { StatementCache } from './statement-cache.ts'
 import type { Job, Outcome } from './write-batch.ts'
 
 /** Runs one writing statement; `insertId` is the rowid of an insert. */
@@ -10,6 +14,18 @@ export type RunAtOnce = (sql: string, parameters: readonly unknown[]) => { inser
  * several times.
  */
 export type ChangeAtOnce<T> = (run: RunAtOnce) => T
+
+const runs = new WeakMap<object, RunAtOnce>()
+
+/** Lets the rows of one long write go without promises between them, inside its transaction. */
+export function allowAtOnce(trx: Transaction<Database>, run: RunAtOnce): void {
+  runs.set(trx, run)
+}
+
+/** Undefined inside a caller's own transaction, whose every statement is looked after by Kysely. */
+export function atOnceIn(trx: Transaction<Database>): RunAtOnce | undefined {
+  return runs.get(trx)
+}
 
 /** The event loop stands still meanwhile. */
 const MAX_HOLD_MS = 8
@@ -23,9 +39,7 @@ export function commitAtOnce(
   { raw, statements }: Connection,
   jobs: readonly Job[],
 ): Outcome[] | undefined {
-  const run: RunAtOnce = (sql, parameters) => ({
-    insertId: Number(statements.get(sql).run(parameters).lastInsertRowid),
-  })
+  const run = runnerOn(statements)
   const begunAt = performance.now()
   const outcomes: Outcome[] = []
   try {
@@ -41,4 +55,10 @@ export function commitAtOnce(
     if (raw.inTransaction) raw.exec('rollback')
     return undefined
   }
+}
+
+export function runnerOn(statements: StatementCache): RunAtOnce {
+  return (sql, parameters) => ({
+    insertId: Number(statements.get(sql).run(parameters).lastInsertRowid),
+  })
 }

@@ -6,7 +6,7 @@ import type { DatabaseCorruptError } from '../errors.ts'
 import type { Database } from '../schema/database.ts'
 import { withBusyRetry, type RetryPolicy } from './busy-retry.ts'
 import type { CommittedBatch } from './statistics.ts'
-import { commitAtOnce, type ChangeAtOnce } from './write-at-once.ts'
+import { allowAtOnce, commitAtOnce, type ChangeAtOnce, type RunAtOnce } from './write-at-once.ts'
 import {
   isEverybodys,
   isIndexDamage,
@@ -22,6 +22,7 @@ import {
 export interface WriteQueueParts extends WriteBatchParts {
   readonly db: Kysely<Database>
   readonly retry: RetryPolicy
+  readonly runAtOnce: RunAtOnce
   /** Called before each attempt; what it throws rejects the whole batch. */
   readonly assertWritable: () => void
   /** Called after each COMMIT; what it throws rejects the whole batch. */
@@ -171,6 +172,7 @@ export class WriteQueue {
             let begunAt = 0
             const done = await this.#parts.db.transaction().execute(async (trx) => {
               begunAt = performance.now()
+              allowAtOnce(trx, this.#parts.runAtOnce)
               if (plan.damage) await this.#parts.setAsideIndex(trx, plan.damage)
               return runJobs(this.#parts, trx, batch, plan)
             })

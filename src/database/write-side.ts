@@ -16,7 +16,7 @@ import { runFileTask } from './file-task.ts'
 import type { Logger } from './logger.ts'
 import { isBusy, sqliteCode, toStoreError } from './sqlite-errors.ts'
 import type { CommittedBatch, Statistics } from './statistics.ts'
-import type { ChangeAtOnce } from './write-at-once.ts'
+import { runnerOn, type ChangeAtOnce, type RunAtOnce } from './write-at-once.ts'
 import { isFatal, type Change } from './write-batch.ts'
 import { WriteQueue } from './write-queue.ts'
 
@@ -50,6 +50,7 @@ export class WriteSide {
       db: new Kysely({ dialect: this.#dialect() }),
       writer: parts.writer,
       retry: parts.retry,
+      runAtOnce: this.#runAtOnce(),
       inScope: parts.inScope,
       assertWritable: () => this.#assertWritable(),
       assertStored: () => this.#assertStored(),
@@ -104,6 +105,17 @@ export class WriteSide {
       this.#parts.writer.raw.pragma('wal_checkpoint(PASSIVE)')
     } catch (error) {
       this.#parts.logger.debug({ err: error }, 'checkpoint skipped')
+    }
+  }
+
+  #runAtOnce(): RunAtOnce {
+    const run = runnerOn(this.#parts.writer.statements)
+    return (sql, parameters) => {
+      try {
+        return run(sql, parameters)
+      } catch (error) {
+        throw toStoreError(error, this.#parts.path)
+      }
     }
   }
 

@@ -1,7 +1,7 @@
 import { sql, type Transaction } from 'kysely'
 
 import { prepare } from '../database/prepared-query.ts'
-import type { ChangeAtOnce } from '../database/write-at-once.ts'
+import { atOnceIn, type ChangeAtOnce } from '../database/write-at-once.ts'
 import { ConstraintError, SessionNotFoundError } from '../errors.ts'
 import { nowSeconds } from '../schema/clock.ts'
 import type { Database } from '../schema/database.ts'
@@ -125,8 +125,11 @@ async function insertMessage(
   message: EncodedMessage,
   timestamp: number,
 ): Promise<number> {
+  const row = { ...message, session_id: sessionId, timestamp }
+  const run = atOnceIn(trx)
   try {
-    const { insertId } = await insert.run(trx, { ...message, session_id: sessionId, timestamp })
+    if (run) return insert.runAtOnce(run, row).insertId
+    const { insertId } = await insert.run(trx, row)
     return Number(insertId)
   } catch (error) {
     if (isForeignKeyFailure(error)) throw new SessionNotFoundError(sessionId, { cause: error })

@@ -1,13 +1,14 @@
-import { setTimeout as sleep } from 'node:timers/promises'
-
 import {
   parseCommand,
+  type Answer,
+  type AnswerOptions,
   type ChatSource,
   type Gateway,
   type InboundMessage,
   type Lane,
-  type Reply,
+  type TakenMessage,
 } from '../../src/gateway-adapter/index.ts'
+import type { ChatMessage } from '../../src/index.ts'
 import type { Channel } from './channel.ts'
 import { runCommand } from './commands.ts'
 import { Deliveries } from './deliveries.ts'
@@ -18,8 +19,6 @@ import type { Responder } from './responder.ts'
 const HISTORY_MESSAGES = 60
 const HISTORY_TOKENS = 30_000
 const PENDING_SECONDS = 24 * 60 * 60
-/** How often a message asks whether the turn of another process is over. */
-const POLL_MS = 50
 
 /**
  * The main job: what people write is stored, then answered. Messages of a chat are taken in the order
@@ -31,9 +30,6 @@ export class Conversations {
   readonly #responder: Responder
   readonly #deliveries: Deliveries
   readonly #intake = new Queues()
-  readonly #speaking = new Queues()
-  /** By message: a redelivery must not ask the model again. */
-  readonly #answers = new Map<number, Promise<void>>()
   readonly #stop = new AbortController()
 
   constructor(gateway: Gateway, responder: Responder) {
@@ -60,18 +56,14 @@ export class Conversations {
           const text = await runCommand(this.gateway, source, command.name, command.argument)
           return { answered: trySay(channel, source, text) }
         }
-        const { lane, messageId, settled, queued } = await this.gateway.inbound(source, {
+        const taken = await this.gateway.inbound(source, {
           text: textWithMedia(message),
           id: message.messageId,
           at: message.at,
           replyTo: message.replyToMessageId,
           sender: message.senderName,
         })
-        return {
-          answered: settled
-            ? Promise.resolve()
-            : this.#answer(lane, messageId, channel, { begun: !queued }),
-        }
+        return { answered: this.#answer(taken, channel) }
       } catch (error) {
         log(source.platform, 'a message could not be taken', error)
         const text = `That did not reach my memory, please send it again: ${describe(error)}`
@@ -110,16 +102,14 @@ export class Conversations {
     if (pending.length > 0) {
       log(channel.bot.platform, `${pending.length} messages are not answered yet`)
     }
-    for (const { lane, messageId } of pending) {
-      void this.#answer(lane, messageId, channel, { begun: false })
-    }
+    for (const taken of pending) void this.#answer(taken, channel)
     this.#deliveries.watch(channel)
   }
 
   /** Resolves when every message taken so far has its answer. */
   async idle(): Promise<void> {
     await this.#intake.idle()
-    while (this.#answers.size > 0) await Promise.all(this.#answers.values())
+    await this.gateway.idle()
   }
 
   /** Gives up the running model calls; their messages stay pending, for `catchUp` in the next run. */
@@ -137,91 +127,52 @@ export class Conversations {
     return this.#intake.run(JSON.stringify([platform, account, chatId]), work)
   }
 
-  #answer(
-    lane: Lane,
-    messageId: number,
-    channel: Channel,
-    { begun }: { begun: boolean },
-  ): Promise<void> {
-    const running = this.#answers.get(messageId)
-    if (running) return running
-    const answer = this.#tryTurn(lane, messageId, channel, begun).finally(() => {
-      this.#answers.delete(messageId)
-    })
-    this.#answers.set(messageId, answer)
-    return answer
-  }
-
   /** Never rejects. What is not answered when it resolves stays pending, or another process is at it. */
-  async #tryTurn(lane: Lane, messageId: number, channel: Channel, begun: boolean): Promise<void> {
+  async #answer(taken: TakenMessage, channel: Channel): Promise<void> {
     try {
-      if (!begun && !(await this.#begins(lane, messageId))) return
-      await this.gateway.working(lane, messageId, (lost) =>
-        // The next turn may begin when this one is stored, but not speak before it.
-        this.#speaking.run(lane.key, async () => {
-          const signal = AbortSignal.any([this.#stop.signal, lost])
-          const replies = await this.#turnOrExcuse(lane, messageId, channel, signal)
-          await this.#deliveries.send(channel, replies)
-        }),
-      )
+      const outcome = await this.gateway.answer(taken, this.#answering(channel))
+      if (outcome === 'lost') {
+        log(channel.bot.platform, `message ${taken.messageId} is answered by another process`)
+      }
     } catch (error) {
-      if (this.#stop.signal.aborted) return
-      log(lane.source.platform, `message ${messageId} is not answered here`, error)
+      log(
+        channel.bot.platform,
+        `message ${taken.messageId} is not answered, or not sent yet`,
+        error,
+      )
     }
   }
 
-  async #turnOrExcuse(
-    lane: Lane,
-    messageId: number,
-    channel: Channel,
+  #answering(channel: Channel): AnswerOptions {
+    return {
+      ask: (history, signal, { lane }) => this.#ask(history, signal, lane, channel),
+      send: ({ source, text, nonce }) => channel.send(source, text, nonce),
+      split: (text) => channel.split(text),
+      isRefusal: (error) => channel.isRefusal(error),
+      history: { limit: HISTORY_MESSAGES, maxTokens: HISTORY_TOKENS },
+      signal: this.#stop.signal,
+    }
+  }
+
+  async #ask(
+    history: readonly ChatMessage[],
     signal: AbortSignal,
-  ): Promise<readonly Reply[]> {
+    { source, sessionId }: Lane,
+    channel: Channel,
+  ): Promise<Answer | undefined> {
     try {
-      return await this.#turn(lane, messageId, channel, signal)
+      const { finishReason = null, ...answer } = await this.#responder.answer(history, signal)
+      return {
+        ...answer,
+        messages: [{ role: 'assistant', content: answer.text, finishReason }],
+      }
     } catch (error) {
       if (signal.aborted) throw error
-      log(lane.source.platform, `no answer in session ${lane.sessionId}`, error)
+      log(source.platform, `no answer in session ${sessionId}`, error)
       const text = `I could not answer (${describe(error)}). Your message is kept.`
-      await trySay(channel, lane.source, text)
-      await this.gateway.giveUp(messageId)
-      return []
+      await trySay(channel, source, text)
+      return undefined
     }
-  }
-
-  /** Waits while another message of the session is being answered, here or elsewhere; the oldest is next. */
-  async #begins(lane: Lane, messageId: number): Promise<boolean> {
-    while (!this.#stop.signal.aborted) {
-      const state = await this.gateway.begin(lane, messageId)
-      if (state !== 'queued') return state === 'begun'
-      await sleep(POLL_MS)
-    }
-    return false
-  }
-
-  async #turn(
-    lane: Lane,
-    messageId: number,
-    channel: Channel,
-    signal: AbortSignal,
-  ): Promise<readonly Reply[]> {
-    signal.throwIfAborted()
-    const history = await this.gateway.history(lane, {
-      limit: HISTORY_MESSAGES,
-      maxTokens: HISTORY_TOKENS,
-      answering: messageId,
-    })
-    const answer = await this.#responder.answer(history, signal)
-    // A duplicate has no replies: somebody else answered it, or the message was deleted meanwhile.
-    const { replies } = await this.gateway.turn(lane, {
-      answers: messageId,
-      messages: [
-        { role: 'assistant', content: answer.text, finishReason: answer.finishReason ?? null },
-      ],
-      model: answer.model,
-      usage: answer.usage,
-      replies: channel.split(answer.text),
-    })
-    return replies
   }
 }
 

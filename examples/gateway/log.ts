@@ -6,6 +6,7 @@ export function log(channel: string, message: string, error?: unknown): void {
 
 /** The error's message with those of its causes. */
 export function describe(error: unknown): string {
+  if (error instanceof AggregateError) return error.errors.map(describe).join('; ')
   if (!(error instanceof Error)) return String(error)
   const cause = error.cause === undefined ? '' : ` (${describe(error.cause)})`
   return `${error.message}${cause}`

@@ -32,7 +32,11 @@ export interface AnswerOptions extends SendOptions {
    * Asks the model; the message to answer is the last of the history. Undefined when there will be no
    * answer: the message is given up then. The signal aborts when nobody needs it any more.
    */
-  readonly ask: (history: ChatMessage[], signal: AbortSignal) => Promise<Answer | undefined>
+  readonly ask: (
+    history: ChatMessage[],
+    signal: AbortSignal,
+    taken: TakenMessage,
+  ) => Promise<Answer | undefined>
   /** Says a reply in its chat, and tells how the platform calls it. Without it nothing is sent. */
   readonly send?: ((reply: Reply) => Promise<ChatId | readonly ChatId[]>) | undefined
   /** The texts as which the platform takes a text, each a message; by default one. */
@@ -112,16 +116,17 @@ export class Answering {
   }
 
   async #turn(
-    { lane, messageId }: TakenMessage,
+    taken: TakenMessage,
     { ask, send, split = (text) => [text], history, isRefusal, signal: stop }: AnswerOptions,
     lost: AbortSignal,
   ): Promise<Outcome> {
+    const { lane, messageId } = taken
     const signal = stop ? AbortSignal.any([stop, lost]) : lost
     let answer: Answer | undefined
     try {
       signal.throwIfAborted()
       const said = { ...history, answering: messageId }
-      answer = await ask(await readHistory(this.#store.db, lane.sessionId, said), signal)
+      answer = await ask(await readHistory(this.#store.db, lane.sessionId, said), signal, taken)
     } catch (error) {
       if (stop?.aborted) return 'stopped'
       if (lost.reason instanceof LeaseLostError) return 'lost'

@@ -27,9 +27,9 @@ export interface Reply {
   readonly nonce: string
   /** Seconds since the epoch. */
   readonly createdAt: number
-  /** How often sending it was begun. */
+  /** How often sending it was begun before. */
   readonly attempts: number
-  /** An attempt was begun and nobody knows how it ended: it may be in the chat already. */
+  /** Such an attempt ended nobody knows how: it may be in the chat already. */
   readonly maybeSent: boolean
   readonly lastError: string | null
 }
@@ -92,8 +92,8 @@ export async function addReplies(
       text,
       nonce,
       createdAt,
-      attempts,
-      maybeSent: attempts > 0,
+      attempts: 0,
+      maybeSent: false,
       lastError: null,
     })
   }

@@ -21,16 +21,12 @@ async function dieAt(step: string): Promise<void> {
 await using store = await openStore({ path })
 const gateway = await openGateway(store, { leaseSeconds: 0.5 })
 const { outbox } = gateway
-const [inbound, turn] = [gateway.inbound.bind(gateway), gateway.turn.bind(gateway)]
+const inbound = gateway.inbound.bind(gateway)
 const [send, delivered] = [outbox.send.bind(outbox), outbox.delivered.bind(outbox)]
 gateway.inbound = async (...args: [never]) => {
   const taken = await inbound(...args)
   await dieAt('claimed')
   return taken
-}
-gateway.turn = async (...args) => {
-  await dieAt('answered by the model')
-  return turn(...args)
 }
 outbox.send = async (...args) => {
   await dieAt('recorded')
@@ -45,11 +41,9 @@ const responder: Responder = {
   description: 'an echo',
   async answer(history) {
     await dieAt('asking the model')
-    return {
-      text: `re: ${textOf(history.at(-1)?.content ?? null)}`,
-      model: 'echo',
-      usage: { outputTokens: 1 },
-    }
+    const text = `re: ${textOf(history.at(-1)?.content ?? null)}`
+    await dieAt('answered by the model')
+    return { text, model: 'echo', usage: { outputTokens: 1 } }
   },
 }
 

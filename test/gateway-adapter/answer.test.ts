@@ -333,7 +333,7 @@ test('what may be in the chat already is sent again unless the caller would rath
   const how = echo()
   const next = await openGateway(store)
 
-  const again = ({ maybeSent }: Reply) => !maybeSent
+  const again = ({ maybeSent }: Reply) => (maybeSent ? 'abandon' : 'send')
   const caughtUp = await next.catchUp({ ...bot, ...how, again })
 
   // The first may have been sent; that the second never was is known.

@@ -3,7 +3,12 @@ import { sql, type RawBuilder } from 'kysely'
 import type { SearchExpression, SearchTerm } from '../schema/search-expression.ts'
 import { fold, wordsOf } from '../schema/search-text.ts'
 import { quoted } from './search-match.ts'
-import { ALL_IDS, type IdRange, type SearchIndexName } from './search-statements.ts'
+import {
+  ALL_IDS,
+  endOfIndexedText,
+  type IdRange,
+  type SearchIndexName,
+} from './search-statements.ts'
 
 type Range = readonly [from: string, to: string]
 
@@ -14,6 +19,10 @@ export interface Candidates {
   readonly trigrams: readonly string[]
   /** Ranges of trigrams, for what is shorter than one. */
   readonly ranges: readonly Range[]
+  /** Of these characters, which end an indexed text without a trigram that begins with them. */
+  readonly singles: readonly string[]
+  /** How texts end in which one of the single characters may be like that. */
+  readonly ends: readonly string[]
   /** No index tells, so it has to be all messages. */
   readonly isEverywhere: boolean
 }
@@ -30,6 +39,7 @@ const HALF_WIDTH = new Map(
 const MOST_SETS = 8
 /** Above every character that a trigram can go on with. */
 const LAST = '\u{10ffff}'
+const SINGLE = /^.$/su
 
 /**
  * Sets of which every message that fits is in each: to be read, because not everything in them fits.
@@ -56,8 +66,17 @@ export function candidatesByText(texts: readonly string[]): Candidates {
     words: [],
     trigrams: long.map((text) => quoted(text)),
     ranges: short.flatMap(wholeRanges),
+    singles: short.filter((text) => SINGLE.test(text)),
+    ends: [],
     isEverywhere: short.some(endsArguments),
   }
+}
+
+/** The same with what the index lacks, for which it takes to know how the texts in the file end. */
+export function withEnds(candidates: Candidates, known: readonly string[]): Candidates {
+  const singles = candidates.singles.map(fold)
+  const ends = known.filter((end) => singles.some((single) => fold(end).includes(single)))
+  return { ...candidates, ends }
 }
 
 /** The ids as a query for `in`. */
@@ -78,11 +97,21 @@ export function countCandidates(candidates: Candidates, most: number): RawBuilde
   return sql<number>`(select count(*) from (${selects} limit ${sql.lit(most)}))`
 }
 
-function selectsOf({ words, trigrams, ranges }: Candidates, ids: IdRange): RawBuilder<unknown>[] {
+function selectsOf(
+  { words, trigrams, ranges, ends }: Candidates,
+  ids: IdRange,
+): RawBuilder<unknown>[] {
   const selects: RawBuilder<unknown>[] = []
   if (words.length > 0) selects.push(selectMatching('messages_fts', words.join(' OR '), ids))
   if (trigrams.length > 0) {
     selects.push(selectMatching('messages_fts_trigram', trigrams.join(' OR '), ids))
+  }
+  if (ends.length > 0) {
+    selects.push(
+      sql`select m.id from messages as m
+        where ${endOfIndexedText} in (select value from json_each(${JSON.stringify(ends)}))
+          and m.id >= cast(${ids.low} as integer) and m.id <= cast(${ids.high} as integer)`,
+    )
   }
   if (ranges.length === 0) return selects
   selects.push(
@@ -113,6 +142,8 @@ function candidatesOfTerm({ text, isPrefix }: SearchTerm): Candidates {
     words: [...asWords.map((variant) => quoted(variant, isPrefix)), ...escapedForms(text)],
     trigrams: long.map((variant) => quoted(variant)),
     ranges: short.flatMap((variant) => rangesOf(variant, isPrefix)),
+    singles: short.filter((variant) => SINGLE.test(variant)),
+    ends: [],
     isEverywhere: short.some(endsArguments),
   }
 }
@@ -124,7 +155,7 @@ function variantsOf(text: string): string[] {
     String.fromCharCode(unit.charCodeAt(0) - 0x20 + 0xff_00),
   )
   const half = Array.from(plain, (character) => HALF_WIDTH.get(character) ?? character).join('')
-  return [...new Set([text, text.normalize('NFC'), plain, wide, half])]
+  return [...new Set([text, text.normalize('NFC'), text.normalize('NFD'), plain, wide, half])]
 }
 
 /** A short Latin word is found as a word; here it is about those glued to characters without blanks. */
@@ -144,7 +175,7 @@ function rangesOf(short: string, isPrefix: boolean): Range[] {
  * ends the arguments of a tool ends the text, so at the very end no trigram begins with it.
  */
 function endsArguments(short: string): boolean {
-  return /[\]}"]$/.test(short)
+  return !SINGLE.test(short) && /[\]}"]$/.test(short)
 }
 
 /** Whatever it is that the tokenizer folds the text to: most letters to the small one, a final sigma to sigma. */
@@ -207,6 +238,8 @@ function united(all: readonly Candidates[]): Candidates {
     words: [...new Set(all.flatMap(({ words }) => words))],
     trigrams: [...new Set(all.flatMap(({ trigrams }) => trigrams))],
     ranges: all.flatMap(({ ranges }) => ranges),
+    singles: all.flatMap(({ singles }) => singles),
+    ends: [],
     isEverywhere: all.some(({ isEverywhere }) => isEverywhere),
   }
 }

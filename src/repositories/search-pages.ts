@@ -2,7 +2,7 @@ import { sql, type Expression, type Kysely, type RawBuilder, type SqlBool } from
 
 import type { QueryOptions } from '../database/prepared-query.ts'
 import type { Database } from '../schema/database.ts'
-import { countCandidates, selectMatching, type Candidates } from './search-candidates.ts'
+import { countCandidates, selectMatching, withEnds, type Candidates } from './search-candidates.ts'
 import type { SearchKey } from './search-cursor.ts'
 import { isAmong, type IndexPass, type ReadPass, type SearchPass } from './search-plan.ts'
 import type { SearchOrder, SearchRequest, SearchScope } from './search-request.ts'
@@ -70,7 +70,7 @@ export class SearchPages {
   async #byReading(pass: ReadPass, page: PageOfPass): Promise<FoundRow[]> {
     const asked = this.#request.order
     const order = asked === 'relevance' || (pass.isAgents && page.isAgents) ? 'newest' : asked
-    const { sets, isRare } = await this.#narrowed(pass.sets)
+    const { sets, isRare } = await this.#narrowed(await this.#withEnds(pass.sets))
     const zones = isRare ? undefined : await this.#map()
     // The places of short terms cannot be had for a part of the ids; what is common among them is soon
     // found by reading that part without an index.
@@ -81,6 +81,12 @@ export class SearchPages {
       const scope = this.#within(page, order, ids, part)
       return findByFilters(this.#db, scope, filters, pass.snippet, this.#options)
     })
+  }
+
+  async #withEnds(sets: readonly Candidates[]): Promise<readonly Candidates[]> {
+    if (sets.every(({ singles }) => singles.length === 0)) return sets
+    const { ends } = await this.#map()
+    return sets.map((set) => withEnds(set, ends))
   }
 
   /** Of several sets the smallest alone, where that is small. */

@@ -48,6 +48,10 @@ export interface PageScope {
 export const indexedText = sql<string>`
   (coalesce(m.content, '') || ' ' || coalesce(m.tool_name, '') || ' ' || coalesce(m.tool_calls, ''))`
 
+/** Its last two characters. A content with a NUL would end the text, and two blanks are behind it. */
+export const endOfIndexedText = sql<string>`
+  substr('  ' || coalesce(m.tool_name, '') || ' ' || coalesce(m.tool_calls, ''), -2)`
+
 type Direction = 'asc' | 'desc'
 
 function directionOf(order: SearchOrder): Direction {

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 
 import type { Handle } from '../database/handle.ts'
 import { prepare, type QueryOptions } from '../database/prepared-query.ts'
-import type { IdRange } from './search-statements.ts'
+import { endOfIndexedText, type IdRange } from './search-statements.ts'
 
 /** Ids of one zone; times within it are kept as their lowest and highest. */
 const ZONE = 4096
@@ -11,6 +11,8 @@ interface Zone {
   readonly zone: number
   readonly first: number
   readonly last: number
+  /** How its texts end, as JSON. */
+  readonly ends: string
 }
 
 /**
@@ -47,11 +49,12 @@ const highestId = prepare<object>()((db) =>
 
 const zonesFrom = prepare<{ from: number }>()((db, p) =>
   db
-    .selectFrom('messages')
+    .selectFrom('messages as m')
     .select((eb) => [
       sql<number>`id / ${sql.lit(ZONE)}`.as('zone'),
       eb.fn.min('timestamp').as('first'),
       eb.fn.max('timestamp').as('last'),
+      sql<string>`json_group_array(distinct ${endOfIndexedText})`.as('ends'),
     ])
     .where(sql<boolean>`id >= cast(${p.from} as integer)`)
     .groupBy('zone')
@@ -63,6 +66,11 @@ export class ZoneMap {
 
   constructor(zones: readonly Zone[]) {
     this.#zones = zones
+  }
+
+  /** The last two characters of every text, each pair once. */
+  get ends(): string[] {
+    return [...new Set(this.#zones.flatMap(({ ends }) => JSON.parse(ends) as string[]))]
   }
 
   /** The ids among which all messages of a time are; those to come are after the last. */

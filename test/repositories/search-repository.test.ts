@@ -84,6 +84,39 @@ test('finds a Latin word that is glued to CJK text, and no part of a word', asyn
   assert.deepEqual(await idsFor(store, 'ool'), [])
 })
 
+test('finds a single character that ends a tool name or its arguments', async (t) => {
+  const store = await storeSaying(t, 'nothing here')
+  for (const toolName of ['工具 大', 'nginx', '🚀']) {
+    await store.messages.append('s', { role: 'tool', toolName })
+  }
+  for (const toolCalls of ['大', ['大'], '大'.repeat(2), { 大: 1 }]) {
+    await store.messages.append('s', { role: 'assistant', toolCalls })
+  }
+
+  assert.deepEqual(await idsFor(store, '大'), [2, 5, 6, 7, 8])
+  assert.deepEqual(await idsFor(store, '水 OR x'), [3])
+  assert.deepEqual(await idsFor(store, '🚀'), [4])
+  assert.deepEqual(await idsFor(store, ']'), [6])
+
+  // What was said later is known, too.
+  await store.messages.append('s', { role: 'tool', toolName: '水' })
+  assert.deepEqual(await idsFor(store, '水'), [9])
+})
+
+test('finds composed and decomposed text by either', async (t) => {
+  const texts = ['서울타워 방문', 'がんばる ガラス', 'Đặng phở']
+  const store = await storeSaying(t, ...texts.flatMap((text) => [text, text.normalize('NFD')]))
+
+  for (const form of ['NFC', 'NFD']) {
+    const query = (text: string) => idsFor(store, text.normalize(form))
+    assert.deepEqual(await query('서'), [1, 2])
+    assert.deepEqual(await query('서울타워'), [1, 2])
+    assert.deepEqual(await query('が'), [3, 4])
+    assert.deepEqual(await query('ガラス'), [3, 4])
+    assert.deepEqual(await query('phở'), [5, 6])
+  }
+})
+
 test('a page behind the last hit is empty, not another search', async (t) => {
   const store = await storeSaying(t, 'foobar', '修改foobar模块')
 

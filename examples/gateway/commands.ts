@@ -118,11 +118,7 @@ export const commands: Readonly<Record<string, Command>> = {
     usage: '/help',
     help: 'this list',
     takesText: false,
-    async run() {
-      return Object.values(commands)
-        .map(({ usage, help }) => `${usage} – ${help}`)
-        .join('\n')
-    },
+    run: help,
   },
 }
 
@@ -133,6 +129,8 @@ export async function runCommand(
   name: string,
   argument: string,
 ): Promise<string> {
+  // Telegram sends it when somebody opens the chat for the first time.
+  if (name === 'start') return `Hello. I remember what we talk about.\n${await help()}`
   const command = Object.hasOwn(commands, name) ? commands[name] : undefined
   if (!command) return `I don't know /${name}. /help lists what I know.`
   try {
@@ -142,6 +140,11 @@ export async function runCommand(
     if (error instanceof InvalidInputError) return `That does not work: ${error.message}.`
     throw error
   }
+}
+
+async function help(): Promise<string> {
+  const lines = Object.values(commands).map((command) => `${command.usage} – ${command.help}`)
+  return lines.join('\n')
 }
 
 /** The terminal is the operator's; a private chat may show all of its person's; others read along in a group. */

@@ -1,6 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-import { openStore, StoreError, type MigrationEvent, type Store } from '../../src/index.ts'
+import {
+  openStore,
+  SCHEMA_VERSION,
+  StoreError,
+  type MigrationEvent,
+  type Store,
+} from '../../src/index.ts'
 import { openGateway, type Gateway } from '../../src/gateway-adapter/index.ts'
 import { Conversations } from './conversation.ts'
 import { describe, log } from './log.ts'
@@ -51,23 +57,36 @@ async function serve(store: Store, settings: Settings): Promise<number> {
     if (!settings.telegram && !settings.discord) stop.abort()
   })
   const { leaseSeconds } = settings
-  const gateway = await openGateway(store, leaseSeconds === undefined ? {} : { leaseSeconds })
   const responder = settings.model ? modelResponder(settings.model) : demoResponder
-  const conversations = new Conversations(gateway, responder)
   await greet(store, responder)
+  if (store.schemaVersion > SCHEMA_VERSION) {
+    log(
+      'store',
+      `a newer Hermes keeps this file (schema version ${store.schemaVersion}): it can be`,
+    )
+    log(
+      'store',
+      'read with hermes-store, but not written to. Chat in another file: npm start -- --db PATH',
+    )
+    return 1
+  }
+  const gateway = await openGateway(store, leaseSeconds === undefined ? {} : { leaseSeconds })
+  const conversations = new Conversations(gateway, responder)
   const forgetting = forgetDaily(gateway, stop.signal)
   const serving = serveChannels(conversations, settings, stop.signal)
+  let code = 0
   try {
     await Promise.race([stopped, Promise.all(serving)])
-    return 0
   } catch (error) {
     log('gateway', 'stopped', error)
-    return 1
-  } finally {
-    stop.abort()
-    const closing = Promise.allSettled([...serving, conversations.stop(), forgetting])
-    await Promise.race([closing, sleep(GRACE_MS, undefined, { ref: false })])
+    code = 1
   }
+  stop.abort()
+  const closing = Promise.allSettled([...serving, conversations.stop(), forgetting])
+  const outOfTime = sleep(GRACE_MS, 'out of time', { ref: false })
+  // Not even the store is closed, for that would wait as well. It is made for worse ends.
+  if ((await Promise.race([closing, outOfTime])) === 'out of time') process.exit(code)
+  return code
 }
 
 /** One promise a channel: it resolves at the channel's end and rejects when the channel fails for good. */

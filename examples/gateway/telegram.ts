@@ -30,6 +30,19 @@ export async function serveTelegram(
   const { id: botId, username } = bot.botInfo
   const channel = telegramChannel(bot)
 
+  const stop = (): Promise<void> =>
+    bot.stop().catch((error: unknown) => log('telegram', 'last acknowledgement', error))
+  let isTaking = false
+  // Stopping acknowledges the update that is being taken, so it must be stored by then.
+  bot.use(async (_, next) => {
+    isTaking = true
+    try {
+      await next()
+    } finally {
+      isTaking = false
+      if (signal.aborted) await stop()
+    }
+  })
   bot.use(async ({ update }) => {
     const inbound = telegramInbound(update, { botId })
     if (inbound.kind === 'migrated') {
@@ -43,9 +56,7 @@ export async function serveTelegram(
 
   await conversations.catchUp(channel)
   signal.throwIfAborted()
-  const stop = (): void =>
-    void bot.stop().catch((error: unknown) => log('telegram', 'last acknowledgement', error))
-  signal.addEventListener('abort', stop, { once: true })
+  signal.addEventListener('abort', () => void (isTaking || stop()), { once: true })
   await bot.start({
     allowed_updates: ['message', 'edited_message', 'channel_post', 'edited_channel_post'],
     onStart: () => log('telegram', `serving @${username}`),

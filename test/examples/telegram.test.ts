@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import path from 'node:path'
 import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 
+import { connectWriter } from '../../src/database/connection.ts'
 import { openStore } from '../../src/index.ts'
 import { startFakeBotApi, type BotApiCall, type FakeBotApi } from '../support/fake-bot-api.ts'
 import { startFakeChatCompletions } from '../support/fake-chat-completions.ts'
@@ -24,6 +26,8 @@ test('grammY takes messages and commands from Telegram, and the bot remembers', 
   await using telegram = await startFakeBotApi()
   await using gateway = startGateway(file, { env: telegramEnv(telegram), input: '' })
 
+  telegram.pushMessage({ ...ada, text: '/start' })
+  assert.match(textOf(await telegram.nextSent()), /remember[^]*\/resume/)
   telegram.pushMessage({ ...ada, text: 'my cat is called Miso' })
   const first = await telegram.nextSent()
   telegram.pushMessage({ ...ada, text: 'and my dog Rex' })
@@ -221,6 +225,27 @@ test('after kill -9 the conversation goes on: nothing lost, nothing doubled, the
     ['user', 'three'],
     ['assistant', 're: three'],
   ])
+})
+
+test('a gateway that is stopped while a lock keeps it from storing acknowledges nothing, and the next one answers', async (t) => {
+  const file = path.join(tempFolder(t), 'state.db')
+  await using telegram = await startFakeBotApi()
+  await using first = startGateway(file, { env: telegramEnv(telegram) })
+  await first.waitForOutput('serving @fake_bot')
+  const { raw } = connectWriter(file, 'FULL')
+  raw.exec('begin immediate')
+  telegram.pushMessage({ ...ada, text: 'hello' })
+  // Long enough to be delivered; if it is not, there is nothing to lose.
+  await sleep(500)
+
+  await first.kill('SIGTERM')
+  raw.exec('rollback')
+  raw.close()
+  await using second = startGateway(file, { env: telegramEnv(telegram) })
+  const answer = await telegram.nextSent()
+  await second.kill()
+
+  assert.match(textOf(answer), /remember here: 1\./)
 })
 
 test(

@@ -212,6 +212,17 @@ test('--help tells how to use it and opens nothing', async (t) => {
   assert(!existsSync(file))
 })
 
+test('a file of a newer Hermes is greeted, and why nobody can chat in it is told', async (t) => {
+  const file = path.join(tempFolder(t), 'state.db')
+  copyFileSync(path.join(import.meta.dirname, '../fixtures/v12.db'), file)
+  await using gateway = startGateway(file, { input: 'hi\n' })
+
+  assert.equal((await gateway.exited).code, 1)
+  assert.match(gateway.stdout, /^A chat bot[^]*\(schema version 12\)/)
+  assert.match(gateway.stderr, /schema version 12[^]*--db/)
+  assert.doesNotMatch(gateway.stdout, /demo responder, no model/)
+})
+
 test('a file that is no session store is refused with exit code 1', async (t) => {
   const folder = tempFolder(t)
   await using gateway = startGateway(folder, { input: 'hi\n' })

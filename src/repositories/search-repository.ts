@@ -2,6 +2,7 @@ import type { Handle } from '../database/handle.ts'
 import { DatabaseCorruptError, DatabaseError, InvalidInputError } from '../errors.ts'
 import { matcherOf } from '../schema/search-matcher.ts'
 import { indexState, type IndexState } from './index-state.ts'
+import { requireObject } from './input.ts'
 import { ancestorIds, descendantIds } from './lineage-queries.ts'
 import { contextOf } from './search-context.ts'
 import { cursorOf } from './search-cursor.ts'
@@ -95,6 +96,7 @@ export class SearchRepository {
    * @throws what `messages` throws.
    */
   async sessions(query: string, options: SessionSearchOptions = {}): Promise<SessionSearchResult> {
+    requireObject('options', options)
     const { limit = 10, hitsPerSession = 3, ...filter } = options
     const request = searchRequest(query, { ...filter, limit: MOST_COUNTED })
     for (const [field, value] of Object.entries({ limit, hitsPerSession })) {

@@ -1,6 +1,6 @@
 import { InvalidInputError } from '../errors.ts'
 import { pyStrip } from '../schema/python-text.ts'
-import { limitOf, offsetOf } from './input.ts'
+import { assertSignal, limitOf, offsetOf, requireObject } from './input.ts'
 import { keyOf, type SearchKey } from './search-cursor.ts'
 
 export interface SearchFilter {
@@ -83,9 +83,8 @@ export function searchRequest(
   if (query.length > LONGEST_QUERY) {
     throw new InvalidInputError('query', `is longer than ${LONGEST_QUERY} characters`)
   }
-  if (typeof options !== 'object' || options === null) {
-    throw new InvalidInputError('options', 'must be an object')
-  }
+  requireObject('options', options)
+  assertSignal('signal', options.signal)
   const roles = listOf('roles', options.roles)
   const { lineageOf, cursor } = options
   if (lineageOf !== undefined && typeof lineageOf !== 'string') {

@@ -43,6 +43,11 @@ const STRANGE: readonly unknown[] = [
   { olderThanDays: 'x' },
   { inputTokens: 1.5 },
   { chatId: 5, userId: 5 },
+  { signal: {} },
+  { sessionIds: [7] },
+  { hitsPerSession: 0.5 },
+  { cursor: 'x' },
+  { since: 5n },
 ]
 
 type Method = (...values: readonly unknown[]) => unknown
@@ -57,6 +62,7 @@ for (const name of [
   'handoff',
   'telegramTopics',
   'analytics',
+  'search',
 ] as const) {
   test(`no argument makes store.${name} fail but by a named error`, async (t) => {
     const store = await openTempStore(t)
@@ -90,6 +96,9 @@ test('options that are none are refused, not passed over', async (t) => {
     (options) => store.messages.conversation('s', options),
     (options) => store.exports.all(options),
     (options) => store.analytics.usageByModel(options),
+    (options) => store.search.messages('x', options),
+    (options) => store.search.find('x', options),
+    (options) => store.search.sessions('x', options),
     (options) => store.telegramTopics.disable('c', options),
     (options) => store.telegramTopics.listUnlinkedSessions(options),
     (options) => store.maintenance.autoPrune(options),

@@ -8,6 +8,7 @@ import { pyStrip } from '../schema/python-text.ts'
 import { flagOf, requireObject } from './input.ts'
 import { ancestorIds } from './lineage-queries.ts'
 import { scrubMemoryContext } from './memory-context.ts'
+import { readInTurns } from './message-pages.ts'
 import { parseOr, type MessageRow } from './message-row.ts'
 
 /** A message as it goes to a model: the keys of a chat-completions request, and the agent's own. */
@@ -51,20 +52,38 @@ export const chatMessageColumns = [
 
 type ReplayRow = Pick<MessageRow, (typeof chatMessageColumns)[number]>
 
-const rowsOfSession = prepare<{ sessionId: string }>()((db, p) =>
+const rowsOfSession = prepare<{ sessionId: string; limit: number }>()((db, p) =>
   db
     .selectFrom('messages')
     .select(chatMessageColumns)
     .where('session_id', '=', p.sessionId)
-    .orderBy('id'),
+    .orderBy('id')
+    .limit(p.limit),
 )
 
 // By id over all of them together: what a parent wrote after the child began stands where it was written.
-const rowsOfSessions = prepare<{ sessionIds: string }>()((db, p) =>
+const rowsOfSessions = prepare<{ sessionIds: string; limit: number }>()((db, p) =>
   db
     .selectFrom('messages')
     .select(chatMessageColumns)
     .where('session_id', 'in', sql<string>`(select value from json_each(${p.sessionIds}))`)
+    .orderBy('id')
+    .limit(p.limit),
+)
+
+const idsOfSessions = prepare<{ sessionIds: string }>()((db, p) =>
+  db
+    .selectFrom('messages')
+    .select('id')
+    .where('session_id', 'in', sql<string>`(select value from json_each(${p.sessionIds}))`)
+    .orderBy('id'),
+)
+
+const rowsWithIds = prepare<{ ids: string }>()((db, p) =>
+  db
+    .selectFrom('messages')
+    .select(chatMessageColumns)
+    .where('id', 'in', sql<number>`(select value from json_each(${p.ids}))`)
     .orderBy('id'),
 )
 
@@ -75,13 +94,17 @@ export async function readConversation(
   options: ConversationOptions,
 ): Promise<ChatMessage[]> {
   requireObject('options', options)
-  if (!flagOf('includeAncestors', options.includeAncestors, false)) {
-    const rows = await rowsOfSession.all(db, { sessionId })
-    return rows.map(toChatMessage)
-  }
-  const sessionIds = JSON.stringify(await ancestorIds(db, sessionId))
-  const rows = await rowsOfSessions.all(db, { sessionIds })
-  return withoutRepeats(rows.map(toChatMessage))
+  const withAncestors = flagOf('includeAncestors', options.includeAncestors, false)
+  const sessionIds = JSON.stringify(withAncestors ? await ancestorIds(db, sessionId) : [sessionId])
+  const messages = await readInTurns(db, -1, toChatMessage, {
+    first: (on, limit) =>
+      withAncestors
+        ? rowsOfSessions.all(on, { sessionIds, limit })
+        : rowsOfSession.all(on, { sessionId, limit }),
+    ids: (on) => idsOfSessions.all(on, { sessionIds }),
+    rows: (on, ids) => rowsWithIds.all(on, { ids }),
+  })
+  return withAncestors ? withoutRepeats(messages) : messages
 }
 
 /**

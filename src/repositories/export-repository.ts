@@ -4,9 +4,8 @@ import type { Handle } from '../database/handle.ts'
 import { prepare } from '../database/prepared-query.ts'
 import type { Database } from '../schema/database.ts'
 import { lookupText, optionalText, requireObject } from './input.ts'
-import { pageOfMessages } from './message-pages.ts'
-import { toMessage, type Message } from './message-row.ts'
-import { pauseAfter } from './pacing.ts'
+import { readMessages } from './message-pages.ts'
+import type { Message } from './message-row.ts'
 import { sessionColumns, toSession, type Session } from './session-row.ts'
 
 /** A session with all of its messages (spec §14). */
@@ -20,8 +19,6 @@ export interface ListedExport extends ExportedSession {
   /** Time of the newest message, else of the start; seconds since the epoch. */
   lastActive: number
 }
-
-const MESSAGES_PER_READ = 500
 
 const byId = prepare<{ id: string }>()((db, p) =>
   db.selectFrom('sessions').select(sessionColumns).where('id', '=', p.id),
@@ -81,20 +78,8 @@ async function* readAll(db: Handle, source: string | null): AsyncIterableIterato
 
 async function readSession(db: Kysely<Database>, id: string): Promise<ExportedSession | undefined> {
   const row = await byId.first(db, { id })
-  return row && { ...toSession(row), messages: await readMessages(db, id) }
-}
-
-async function readMessages(db: Kysely<Database>, sessionId: string): Promise<Message[]> {
-  const messages: Message[] = []
-  let rows
-  let afterId = Number.MIN_SAFE_INTEGER
-  do {
-    rows = await pageOfMessages.all(db, { sessionId, afterId, limit: MESSAGES_PER_READ })
-    for (const row of rows) messages.push(toMessage(row))
-    afterId = rows.at(-1)?.id ?? afterId
-    await pauseAfter(messages.length)
-  } while (rows.length === MESSAGES_PER_READ)
-  return messages
+  const page = { sessionId: id, afterId: Number.MIN_SAFE_INTEGER, limit: -1 }
+  return row && { ...toSession(row), messages: await readMessages(db, page) }
 }
 
 function lastActive({ startedAt, messages }: ExportedSession): number {

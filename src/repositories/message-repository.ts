@@ -4,11 +4,10 @@ import { InvalidInputError } from '../errors.ts'
 import { nowSeconds } from '../schema/clock.ts'
 import { readConversation, type ChatMessage, type ConversationOptions } from './conversation.ts'
 import { limitOf, lookupText, requireObject } from './input.ts'
-import { pageOfMessages } from './message-pages.ts'
+import { readMessages } from './message-pages.ts'
 import {
   encodeMessage,
   encodeReplacement,
-  toMessage,
   type EncodedMessage,
   type Message,
   type NewMessage,
@@ -116,12 +115,11 @@ export class MessageRepository {
   /** By id; empty when there is no such session. */
   async list(sessionId: string, options: ListMessagesOptions = {}): Promise<Message[]> {
     requireObject('options', options)
-    const rows = await pageOfMessages.all(this.#db.read, {
+    return readMessages(this.#db.read, {
       sessionId: lookupText('sessionId', sessionId),
       afterId: afterIdOf(options.afterId),
       limit: limitOf('limit', options.limit, -1),
     })
-    return rows.map(toMessage)
   }
 
   /** The message with up to `window` others on each side (spec §11). */

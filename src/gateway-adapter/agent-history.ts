@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
 
-import { sql, type Kysely, type Transaction } from 'kysely'
+import type { Kysely, Transaction } from 'kysely'
 
 import { prepare } from '../database/prepared-query.ts'
-import { withIndexRepair } from '../repositories/index-repair.ts'
+import { removeMessages } from '../repositories/message-removal.ts'
 import {
   encodeMessage,
   messageColumns,
@@ -12,8 +12,6 @@ import {
   type MessageRow,
 } from '../repositories/message-row.ts'
 import { addToCounters, insertMessages } from '../repositories/message-writes.ts'
-import { countToolCalls } from '../repositories/tool-calls.ts'
-import { cutAtNul } from '../repositories/trigram-nul.ts'
 import { nowSeconds } from '../schema/clock.ts'
 import type { Database } from '../schema/database.ts'
 import { decodeItem, encodeItem, type AgentItem } from './agent-item-codec.ts'
@@ -75,7 +73,7 @@ export async function dropItems(
     if (items.length > left) kept = { items: items.slice(0, -left), at: row.timestamp }
     left -= Math.min(left, items.length)
   }
-  await removeMessages(trx, sessionId, dropped)
+  await removeMessages(trx, dropped)
   if (kept) await appendItems(trx, sessionId, kept.items, kept.at)
 }
 
@@ -123,22 +121,6 @@ function itemsOf(row: EntryRow, group: readonly EntryRow[]): AgentItem[] {
   return group.flatMap(({ item }) => (item === null ? [] : [decodeItem(item)]))
 }
 
-async function removeMessages(
-  trx: Transaction<Database>,
-  sessionId: string,
-  rows: readonly MessageRow[],
-): Promise<void> {
-  const messageIds = rows.map((row) => row.id)
-  await cutAtNul(trx, messageIds)
-  const ids = JSON.stringify(messageIds)
-  await withIndexRepair(trx, () => deleteMessages.run(trx, { ids }))
-  const toolCalls = rows.reduce(
-    (sum, row) => sum + countToolCalls(toStoredMessage(row).toolCalls),
-    0,
-  )
-  await subtractCounts.run(trx, { sessionId, messages: rows.length, toolCalls })
-}
-
 /** Of what Hermes reads; a column that a later version adds does not count. */
 function digestOfRow(row: MessageRow | EncodedMessage): string {
   const said = [
@@ -183,19 +165,4 @@ const insertItem = prepare<{
     item: p.item,
     message_digest: p.messageDigest,
   }),
-)
-
-const deleteMessages = prepare<{ ids: string }>()((db, p) =>
-  db.deleteFrom('messages').where('id', 'in', sql<number>`(select value from json_each(${p.ids}))`),
-)
-
-const subtractCounts = prepare<{ sessionId: string; messages: number; toolCalls: number }>()(
-  (db, p) =>
-    db
-      .updateTable('sessions')
-      .set({
-        message_count: sql`max(0, message_count - ${p.messages})`,
-        tool_call_count: sql`max(0, tool_call_count - ${p.toolCalls})`,
-      })
-      .where('id', '=', p.sessionId),
 )

@@ -2,14 +2,9 @@ import { sql, type Kysely, type Transaction } from 'kysely'
 
 import { prepare } from '../database/prepared-query.ts'
 import { withIndexRepair } from '../repositories/index-repair.ts'
-import {
-  messageColumns,
-  toMessage,
-  type Message,
-  type MessageRow,
-} from '../repositories/message-row.ts'
-import { countToolCalls } from '../repositories/tool-calls.ts'
-import { cutAtNul, dropNuls } from '../repositories/trigram-nul.ts'
+import { addToCounts, removeMessages } from '../repositories/message-removal.ts'
+import { messageColumns, toMessage, type Message } from '../repositories/message-row.ts'
+import { dropNuls } from '../repositories/trigram-nul.ts'
 import { nowSeconds } from '../schema/clock.ts'
 import type { Database } from '../schema/database.ts'
 import { settleClaim } from './claims.ts'
@@ -54,9 +49,7 @@ async function hideSome(
   const rows = await visible.all(trx, { ids })
   const found = rows.map(({ id }) => id)
   await copyOut.run(trx, { ids, reason, now: nowSeconds() })
-  await cutAtNul(trx, found)
-  await withIndexRepair(trx, () => remove.run(trx, { ids }))
-  for (const counts of countsOf(rows)) await addCounts.run(trx, negative(counts))
+  await removeMessages(trx, rows)
   for (const id of found) await settleClaim(trx, id, null)
   for (const { id } of await unsent.all(trx, { ids })) {
     await finish.run(trx, { id, now: nowSeconds() })
@@ -77,7 +70,7 @@ export async function showMessages(
   await withIndexRepair(trx, () => copyBack.run(trx, back))
   await dropNuls(trx, found)
   await forget.run(trx, back)
-  for (const counts of countsOf(rows)) await addCounts.run(trx, counts)
+  await addToCounts(trx, rows)
   return found
 }
 
@@ -92,25 +85,6 @@ export async function listHidden(
     reason: row.reason as HiddenReason,
     hiddenAt: row.hidden_at,
   }))
-}
-
-interface Counts {
-  readonly sessionId: string
-  readonly messages: number
-  readonly toolCalls: number
-}
-
-function countsOf(rows: readonly MessageRow[]): Counts[] {
-  const sessions = Map.groupBy(rows, (row) => row.session_id)
-  return [...sessions].map(([sessionId, itsRows]) => ({
-    sessionId,
-    messages: itsRows.length,
-    toolCalls: itsRows.reduce((sum, row) => sum + countToolCalls(toMessage(row).toolCalls), 0),
-  }))
-}
-
-function negative({ sessionId, messages, toolCalls }: Counts): Counts {
-  return { sessionId, messages: -messages, toolCalls: -toolCalls }
 }
 
 const visible = prepare<{ ids: string }>()((db, p) =>
@@ -131,10 +105,6 @@ const copyOut = prepare<{ ids: string; reason: HiddenReason; now: number }>()((d
         ])
         .where('id', 'in', listed(p.ids)),
     ),
-)
-
-const remove = prepare<{ ids: string }>()((db, p) =>
-  db.deleteFrom('messages').where('id', 'in', listed(p.ids)),
 )
 
 const unsent = prepare<{ ids: string }>()((db, p) =>
@@ -175,16 +145,6 @@ const bySession = prepare<{ sessionId: string }>()((db, p) =>
     .select(['reason', 'hidden_at', ...messageColumns])
     .where('session_id', '=', p.sessionId)
     .orderBy('id'),
-)
-
-const addCounts = prepare<Counts>()((db, p) =>
-  db
-    .updateTable('sessions')
-    .set({
-      message_count: sql`max(0, message_count + ${p.messages})`,
-      tool_call_count: sql`max(0, tool_call_count + ${p.toolCalls})`,
-    })
-    .where('id', '=', p.sessionId),
 )
 
 function listed(ids: string) {

@@ -146,12 +146,16 @@ export async function deleteMessages(
   let ids: number[]
   do {
     ids = (await someIds.all(trx, of)).map((row) => row.id)
-    if (ids.length > 0) await deleteByIds(trx, ids)
+    if (ids.length > 0) await deleteById(trx, ids)
     await pauseAfter(ids.length)
   } while (ids.length === ROWS_PER_DELETE)
 }
 
-async function deleteByIds(trx: Transaction<Database>, messageIds: number[]): Promise<void> {
+/** Only the rows and what the indexes have of them; a few, for the process waits. */
+export async function deleteById(
+  trx: Transaction<Database>,
+  messageIds: readonly number[],
+): Promise<void> {
   await cutAtNul(trx, messageIds)
   const ids = JSON.stringify(messageIds)
   await withIndexRepair(trx, () => remove.run(trx, { ids }))

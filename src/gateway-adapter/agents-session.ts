@@ -7,6 +7,7 @@ import { appendItems, dropItems, newestItems } from './agent-history.ts'
 import { digestOf, encodeItem, type AgentItem } from './agent-item-codec.ts'
 import { ownTables } from './own-tables.ts'
 
+/** Which session an `AgentsSession` is. */
 export interface AgentsSessionOptions {
   /** A session of the store, for instance a lane's; it is made if there is none. A new one when absent. */
   readonly sessionId?: string | undefined
@@ -14,6 +15,7 @@ export interface AgentsSessionOptions {
   readonly source: string
 }
 
+/** A change of the history as OpenAI Agents JS asks for it. */
 export type HistoryTransaction<Item> =
   | { type: 'append_items'; items: Item[] }
   | { type: 'replace_suffix'; expectedSuffix: Item[]; replacement: Item[] }

@@ -8,6 +8,7 @@ import type { Outbox } from './outbox.ts'
 import type { OutboxOptions, Reply } from './outbox-rows.ts'
 import { listPending } from './pending.ts'
 
+/** Which bot's leftovers are dealt with, and how. */
 export interface CatchUpOptions extends OutboxOptions, Omit<AnswerOptions, 'ask'> {
   /** As for `answer`. Without it nothing is answered, and without `send` nothing sent. */
   readonly ask?: AnswerOptions['ask'] | undefined

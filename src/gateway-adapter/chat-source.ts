@@ -1,5 +1,6 @@
 import { InvalidInputError } from '../errors.ts'
 
+/** What kind of chat it is; a platform may have others, which count as shared by several. */
 export type ChatType = 'dm' | 'group' | 'channel' | 'thread' | (string & Record<never, never>)
 
 /** Where a chat message was written and by whom, the same for every platform. Ids are text: Discord's exceed 2^53. */
@@ -22,6 +23,7 @@ export interface ChatSource {
   readonly isBot?: boolean
 }
 
+/** An id as the platforms hand it out; numbers beyond 2^53 have lost digits and are refused. */
 export type ChatId = string | number | bigint | null | undefined
 
 const idFields = [

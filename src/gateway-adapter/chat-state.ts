@@ -41,16 +41,20 @@ export class ChatState {
     await ownTables(this.#store)
   }
 
+  /** Nothing to do: the store is the caller's. */
   async disconnect(): Promise<void> {}
 
+  /** Kept for ever, until `unsubscribe`. @throws {InvalidInputError} for a lone surrogate, here and below. */
   async subscribe(threadId: string): Promise<void> {
     await (await this.#keys('subscription')).set(threadId, 'true')
   }
 
+  /** Passed over when there was none. */
   async unsubscribe(threadId: string): Promise<void> {
     await (await this.#keys('subscription')).delete(threadId)
   }
 
+  /** Whether some process has subscribed. */
   async isSubscribed(threadId: string): Promise<boolean> {
     return (await (await this.#keys('subscription')).find(threadId)) !== undefined
   }
@@ -68,14 +72,17 @@ export class ChatState {
     await (await this.#keys('lock')).deleteIf(threadId, token)
   }
 
+  /** Milliseconds from now; false when the lock has expired or is somebody else's. */
   async extendLock({ threadId, token }: ChatLock, ttlMs: number): Promise<boolean> {
     return (await this.#keys('lock')).extend(threadId, token, ttlMs)
   }
 
+  /** Whoever holds it. */
   async forceReleaseLock(threadId: string): Promise<void> {
     await (await this.#keys('lock')).delete(threadId)
   }
 
+  /** Null for a key that is absent or has expired. */
   async get<T = unknown>(key: string): Promise<T | null> {
     const text = await (await this.#keys('value')).find(key)
     return text === undefined ? null : (parsePythonJson(text) as T)
@@ -86,6 +93,7 @@ export class ChatState {
     await (await this.#keys('value')).set(key, jsonOf(value), ttlMs || undefined)
   }
 
+  /** False when the key is there; of several processes at once one gets true. */
   async setIfNotExists(key: string, value: unknown, ttlMs?: number): Promise<boolean> {
     return (await this.#keys('value')).setIfAbsent(key, jsonOf(value), ttlMs || undefined)
   }
@@ -96,6 +104,7 @@ export class ChatState {
     await (await this.#lists('list')).delete(key)
   }
 
+  /** The newest `maxLength` are kept; `ttlMs` is that of the whole list, from now. */
   async appendToList(
     key: string,
     value: unknown,
@@ -109,11 +118,13 @@ export class ChatState {
     })
   }
 
+  /** Oldest first; empty when it is absent or has expired. */
   async getList<T = unknown>(key: string): Promise<T[]> {
     const texts = await (await this.#lists('list')).items(key)
     return texts.map((text) => parsePythonJson(text) as T)
   }
 
+  /** The newest `maxSize` are kept. Returns how many there are then. */
   async enqueue(threadId: string, entry: ChatQueueEntry, maxSize: number): Promise<number> {
     const until = entry.expiresAt / 1000
     const queues = await this.#lists('queue')
@@ -127,6 +138,7 @@ export class ChatState {
     return text === undefined ? null : (parsePythonJson(text) as unknown as E)
   }
 
+  /** How many wait, the expired left out. */
   async queueDepth(threadId: string): Promise<number> {
     return (await this.#lists('queue')).length(threadId)
   }

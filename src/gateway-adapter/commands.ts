@@ -6,6 +6,7 @@ export type ParsedCommand =
   | { readonly addressedElsewhere: false; readonly name: string; readonly argument: string }
   | { readonly addressedElsewhere: true; readonly botUserName: string }
 
+/** Whose commands they are. */
 export interface CommandOptions {
   /** This bot's user name, with or without '@'. Without it every command counts as addressed to this bot. */
   readonly botUserName?: string | undefined

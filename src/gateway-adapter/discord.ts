@@ -12,6 +12,7 @@ import type {
 } from './discord-message.ts'
 import type { Attachment, InboundIgnored, InboundMessage } from './inbound.ts'
 
+/** Which bot it is. */
 export interface DiscordOptions {
   /** The bot's own user id: becomes the source's `account` and tells its own messages from other bots'. */
   readonly botId?: ChatId
@@ -22,7 +23,7 @@ const forwardReference = 1
 /** `InteractionContextType.PrivateChannel` of the Discord API. */
 const privateChannelContext = 2
 
-/** The chat and sender of a message. */
+/** The chat and sender of a message. @throws {InvalidInputError} for what is no message. */
 export function discordSource(message: DiscordMessage, options?: DiscordOptions): ChatSource {
   requireObject('message', message)
   const { botId } = optionsOf('options', options)
@@ -40,6 +41,8 @@ export function discordSource(message: DiscordMessage, options?: DiscordOptions)
  * The chat and user of a slash command or button, so that it acts on the session the user's messages go to.
  *
  * In a chat unknown to the client (an app used where its bot isn't) a thread can't be told from a channel.
+ *
+ * @throws {InvalidInputError} for what is no interaction.
  */
 export function discordInteractionSource(
   interaction: DiscordInteraction,

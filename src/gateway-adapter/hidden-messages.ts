@@ -13,8 +13,10 @@ import { finish } from './outbox-rows.ts'
 // Hermes shows, searches and sends to the model every row of `messages`, and knows no mark that says not
 // to. So what is hidden leaves that table, and the session's counters say so.
 
+/** `deleted` in the chat, or `undone` with its turn. */
 export type HiddenReason = 'deleted' | 'undone'
 
+/** A message that was taken out of its session, under the id it had. */
 export interface HiddenMessage extends Message {
   readonly reason: HiddenReason
   /** Seconds since the epoch. */

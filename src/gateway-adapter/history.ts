@@ -11,6 +11,7 @@ import type { Database } from '../schema/database.ts'
 import { callableOf, optionsOf, rowIdOf } from './arguments.ts'
 import { estimateTokens } from './token-estimate.ts'
 
+/** How much of a conversation a model is sent. */
 export interface HistoryOptions {
   /** At most so many messages, the newest; -1, the default, for all. */
   readonly limit?: number | undefined

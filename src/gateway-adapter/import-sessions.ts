@@ -16,11 +16,13 @@ import {
 } from './hermes-index.ts'
 import { addRoute, findRoute, pointRoute } from './routes.ts'
 
+/** How Hermes' index is read, and whether it is taken over. */
 export interface ImportOptions extends IndexOptions {
   /** Without it nothing is written: the report says what would be. */
   readonly apply?: boolean | undefined
 }
 
+/** What becomes of one entry of Hermes' index. */
 export interface ImportedChat {
   /** Hermes' key of the chat. */
   readonly key: string

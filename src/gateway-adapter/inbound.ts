@@ -1,5 +1,6 @@
 import type { ChatSource } from './chat-source.ts'
 
+/** A file or other media of a message; only what there is to know about it, not the bytes. */
 export interface Attachment {
   readonly kind:
     | 'image'

@@ -4,6 +4,7 @@ import { parsePythonJson, toPythonJson } from '../schema/python-json.ts'
 import type { Store } from '../store.ts'
 import { ownTables } from './own-tables.ts'
 
+/** Where values are kept, and for how many milliseconds. */
 export interface KeyValueOptions {
   /** Keys are unique in it. Give each plugin its own: what two write under one key, one of them loses. */
   readonly namespace: string
@@ -61,6 +62,7 @@ export function grammyStorage<T>(store: Store, options: KeyValueOptions): Grammy
   }
 }
 
+/** Values must be JSON. Rejects with `InvalidInputError` otherwise; nothing is lost unseen. */
 export function telegrafSessionStore<T>(
   store: Store,
   options: KeyValueOptions,

@@ -16,11 +16,13 @@ import { messageKey, type ClaimKey } from './claims.ts'
 import { isOfLane } from './scope.ts'
 import { secondsOf } from './seconds-of.ts'
 
+/** When an edit was made, where the platform says. */
 export interface EditOptions {
   /** When the edit was made: seconds since the epoch, or a date. Now by default. */
   readonly at?: number | Date | undefined
 }
 
+/** What an edit came to. */
 export interface Edited {
   readonly messageId: number
   /** False when the message says so already, or a later edit arrived before this one. */

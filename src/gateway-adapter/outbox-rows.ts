@@ -100,6 +100,7 @@ export async function addReplies(
   return replies
 }
 
+/** A bot, as in the sources of its messages. */
 export interface OutboxOptions {
   readonly platform: string
   /** The bot's own id, as in the sources of its messages. */

@@ -18,6 +18,7 @@ import {
 } from './outbox-rows.ts'
 import { assertHolding, whileHolding } from './while-holding.ts'
 
+/** What the platform's errors mean. */
 export interface SendOptions {
   /** Whether the error means that the platform took nothing. By default nothing is that certain. */
   readonly isRefusal?: (error: unknown) => boolean

@@ -8,6 +8,7 @@ import { platformIdOf } from './claims.ts'
 import { secondsOf } from './seconds-of.ts'
 import { toLane, type Lane } from './lane.ts'
 
+/** Which bot's messages, and from when on. */
 export interface PendingOptions extends OutboxOptions {
   /** Seconds since the epoch; what was taken earlier is left alone. */
   readonly since: number | Date

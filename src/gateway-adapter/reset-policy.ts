@@ -20,6 +20,7 @@ export interface ResetPolicy {
   readonly rules?: 'hermes-v11' | undefined
 }
 
+/** Which rule a session was left by. */
 export type ResetReason = 'idle' | 'daily'
 
 /** Seconds since the epoch. */

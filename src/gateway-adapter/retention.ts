@@ -4,6 +4,7 @@ import { InvalidInputError } from '../errors.ts'
 import { nowSeconds } from '../schema/clock.ts'
 import type { Store } from '../store.ts'
 
+/** How many rows of each kind were dropped. */
 export interface Forgotten {
   readonly inbound: number
   readonly outbound: number

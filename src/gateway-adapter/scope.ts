@@ -13,10 +13,12 @@ import { homeChatId } from './chat-aliases.ts'
  */
 export type Scope = 'lane' | 'user' | 'all'
 
+/** Whose sessions are meant. */
 export interface InScope {
   readonly scope: Scope
 }
 
+/** Whose sessions are meant, and how many are listed. */
 export interface Listing extends InScope {
   /** At most so many; -1 for all. */
   readonly limit: number

@@ -11,6 +11,7 @@ import { pointRoute } from './routes.ts'
 import { scopeOf, type InScope } from './scope.ts'
 import { findSession } from './session-lookup.ts'
 
+/** The session a command led to. */
 export interface Switched {
   readonly lane: Lane
   readonly title: string | null
@@ -19,6 +20,7 @@ export interface Switched {
   readonly duplicate: boolean
 }
 
+/** What the session that begins is called. */
 export interface TitleOptions {
   /** Of the session that begins. */
   readonly title?: string | undefined

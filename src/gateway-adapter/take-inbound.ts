@@ -29,6 +29,7 @@ export interface InboundText {
   readonly sender?: string | undefined
 }
 
+/** What became of a message that was delivered. */
 export interface Inbound {
   /** The lane to go on with; the session may not be the one an earlier `resolve` gave. */
   readonly lane: Lane

@@ -10,6 +10,7 @@ import type {
   TelegramUser,
 } from './telegram-update.ts'
 
+/** Which bot it is. */
 export interface TelegramOptions {
   /** The bot's own id: becomes the source's `account` and tells its own messages from other bots'. */
   readonly botId?: ChatId

@@ -18,11 +18,13 @@ import { addTurnRecord, findAnswer, findOperation } from './turn-records.ts'
 import { addTurnUsage } from './turn-usage.ts'
 import type { Waiting } from './waiting.ts'
 
+/** A message to store with a turn. */
 export interface TurnMessage extends NewMessage {
   /** What the platform calls it, when it was sent before it is stored. */
   platformMessageIds?: readonly ChatId[]
 }
 
+/** An answer, with what led to it and what it cost. */
 export interface Turn {
   /** The assistant's and the tools' messages, in order; the last is the answer. */
   readonly messages: readonly TurnMessage[]
@@ -37,6 +39,7 @@ export interface Turn {
   readonly replies?: readonly string[] | undefined
 }
 
+/** What recording a turn came to. */
 export interface RecordedTurn {
   readonly messageIds: readonly number[]
   /** It had been recorded before, or the message answered or given up: nothing was stored now. */

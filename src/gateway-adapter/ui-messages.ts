@@ -10,6 +10,7 @@ export interface UIMessage {
   parts: UIPart[]
 }
 
+/** A part of a message as AI SDK has it. */
 export type UIPart =
   | { type: 'step-start' }
   | { type: 'text'; text: string }

@@ -9,6 +9,7 @@ import { hideMessages } from './hidden-messages.ts'
 import { settleLane, type Lane } from './lane.ts'
 import { takesCommand } from './session-commands.ts'
 
+/** What was taken back. */
 export interface Undone {
   readonly lane: Lane
   /** How many questions were taken back; fewer than were asked for when there were no more. */

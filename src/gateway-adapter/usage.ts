@@ -3,6 +3,7 @@ import type { Store } from '../store.ts'
 import type { Chat } from './chat.ts'
 import { currentLane } from './enter-lane.ts'
 
+/** What a session has used: counts and tokens, over all its turns. */
 export interface SessionUsage {
   readonly sessionId: string
   readonly model: string | null

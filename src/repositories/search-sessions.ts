@@ -7,6 +7,7 @@ import { matcherOf } from '../schema/search-matcher.ts'
 import type { SearchExpression } from '../schema/search-expression.ts'
 import type { FoundBy } from './search-run.ts'
 import type { SearchRequest, SearchScope } from './search-request.ts'
+import { sessionInScope } from './search-scope.ts'
 
 /** A session in which something was found. */
 export interface FoundSession {
@@ -48,15 +49,7 @@ const titles = prepare<SearchScope & { spec: string }>()((db, p) =>
     .select(['s.id as sessionId', 's.title', 's.source', 's.model', 's.started_at as startedAt'])
     .where('s.title', 'is not', null)
     .where(sql<boolean>`store_fits(${p.spec}, s.title)`)
-    .where(
-      sql<boolean>`(${p.sources} is null or s.source in (select value from json_each(${p.sources})))
-      and (${p.excludeSources} is null
-        or s.source not in (select value from json_each(${p.excludeSources})))
-      and (${p.sessionIds} is null or s.id in (select value from json_each(${p.sessionIds})))
-      and (${p.excludeSessionIds} is null
-        or s.id not in (select value from json_each(${p.excludeSessionIds})))
-      and (${p.userIds} is null or s.user_id in (select value from json_each(${p.userIds})))`,
-    )
+    .where(sessionInScope(p))
     .orderBy('s.started_at', 'desc')
     .orderBy('s.id')
     .limit(p.limit),

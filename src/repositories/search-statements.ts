@@ -5,6 +5,7 @@ import type { Database } from '../schema/database.ts'
 import { HIT_END, HIT_START } from '../schema/search-excerpt.ts'
 import type { SearchKey } from './search-cursor.ts'
 import type { SearchOrder, SearchScope } from './search-request.ts'
+import { messageInScope } from './search-scope.ts'
 
 export type SearchIndexName = 'messages_fts' | 'messages_fts_trigram'
 
@@ -77,7 +78,10 @@ export function findByIndex(
   if (filters.length > 0 || after) {
     const column = order === 'relevance' ? sql`hit.rank` : sql`m.timestamp`
     const direction = directionOf(order)
-    const all = after ? [...filters, behind(after, column, direction, direction)] : filters
+    const key = after && order === 'relevance' ? rankNow(index, match, after) : after?.value
+    const all = after
+      ? [...filters, behind({ id: after.id, value: key }, column, direction, direction)]
+      : filters
     return indexQuery(db, index, params, page, all).execute(options)
   }
   const key = `${index} ${order} ${hasAgentTies} ${isScored}`
@@ -105,7 +109,7 @@ export function findByFilters(
     .selectFrom('messages as m')
     .crossJoin('sessions as s')
     .whereRef('s.id', '=', 'm.session_id')
-    .where(inScope(scope))
+    .where(messageInScope(scope))
     .select(['m.id'])
     .orderBy('m.timestamp', direction)
     .orderBy('m.id', tieDirection)
@@ -178,7 +182,7 @@ function indexQuery(
       .where(sql<SqlBool>`hit.rowid <= cast(${p.high} as integer)`)
       .whereRef('m.id', '=', 'hit.rowid')
       .whereRef('s.id', '=', 'm.session_id')
-      .where(inScope(p))
+      .where(messageInScope(p))
     for (const filter of with_) query = query.where(filter)
     return query
   }
@@ -215,9 +219,20 @@ function indexQuery(
     .orderBy(hasAgentTies ? sql`page.rank` : sql`m.id`, hasAgentTies ? 'asc' : direction)
 }
 
+/** With every message that comes or goes all ranks shift, that of the last hit among them. */
+function rankNow(
+  index: SearchIndexName,
+  match: string,
+  { value, id }: NonNullable<PageScope['after']>,
+): RawBuilder<number> {
+  const table = sql.table(index)
+  return sql<number>`ifnull((select rank from ${table}
+    where ${table} match ${match} and rowid = cast(${id} as integer)), ${value})`
+}
+
 /** Only what comes behind a key. */
 function behind(
-  { value, id }: NonNullable<PageScope['after']>,
+  { value, id }: { value: unknown; id: number },
   column: RawBuilder<unknown>,
   direction: Direction,
   tieDirection: Direction,
@@ -225,21 +240,4 @@ function behind(
   const further = (way: Direction): RawBuilder<unknown> => sql.raw(way === 'asc' ? '>' : '<')
   return sql<SqlBool>`(${column} ${further(direction)} ${value}
     or (${column} = ${value} and m.id ${further(tieDirection)} cast(${id} as integer)))`
-}
-
-/** One text whatever is wanted, so that one prepared statement serves every list. */
-function inScope(p: SearchScope): RawBuilder<SqlBool> {
-  return sql<SqlBool>`
-    (${p.sources} is null or s.source in (select value from json_each(${p.sources})))
-    and (${p.excludeSources} is null
-      or s.source not in (select value from json_each(${p.excludeSources})))
-    and (${p.sessionIds} is null
-      or s.id in (select value from json_each(${p.sessionIds})))
-    and (${p.excludeSessionIds} is null
-      or s.id not in (select value from json_each(${p.excludeSessionIds})))
-    and (${p.userIds} is null
-      or s.user_id in (select value from json_each(${p.userIds})))
-    and (${p.roles} is null or m.role in (select value from json_each(${p.roles})))
-    and (${p.since} is null or m.timestamp >= ${p.since})
-    and (${p.until} is null or m.timestamp < ${p.until})`
 }

@@ -1,3 +1,5 @@
+// One file, longer than others: whoever handles errors reads them as one list, and nothing in it has logic.
+
 /** Every error this package throws on purpose. `code` is literal and stable; `message` says what happened. */
 export abstract class StoreError extends Error {
   abstract readonly code: string

@@ -90,6 +90,7 @@ export type {
 } from './repositories/telegram-topic-repository.ts'
 export type { Database } from './schema/database.ts'
 export type { TextRange } from './schema/search-matcher.ts'
-export { openStore, Store } from './store.ts'
+export { openStore } from './open-store.ts'
+export { Store } from './store.ts'
 export type { OpenStoreOptions } from './open-options.ts'
 export type { Repositories, StoreTransaction } from './store.ts'

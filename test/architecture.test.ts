@@ -31,7 +31,8 @@ const BELOW: Readonly<Record<string, readonly string[]>> = {
   migrations: ['errors'],
   repositories: ['errors', 'schema', 'database'],
   'open-options': ['errors', 'database', 'migrations'],
-  store: ['errors', 'schema', 'database', 'migrations', 'repositories', 'open-options'],
+  store: ['errors', 'schema', 'database', 'migrations', 'repositories'],
+  'open-store': ['errors', 'database', 'migrations', 'open-options', 'store'],
   'gateway-adapter': ['errors', 'schema', 'database', 'repositories', 'store', 'index'],
   // A client of the public surface like any other.
   cli: ['errors', 'index', 'gateway-adapter'],

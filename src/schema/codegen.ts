@@ -7,7 +7,7 @@ import path from 'node:path'
 import codegen from 'kysely-codegen'
 import { sql } from 'kysely'
 
-import { openStore } from '../store.ts'
+import { openStore } from '../open-store.ts'
 
 const outFile = path.join(import.meta.dirname, 'generated.ts')
 const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'hermes-codegen-'))

@@ -50,7 +50,7 @@ export function editMessage(
   const key = messageKey(chat, 'messageId', platformMessageId)
   const text = lookupText('text', newText)
   const { at } = optionsOf('options', options)
-  const editedAt = at === undefined ? nowSeconds() : secondsOf('at', at)
+  const toldAt = at === undefined ? undefined : secondsOf('at', at)
   return store.transaction(async ({ db }) => {
     const message = await current.first(db, key)
     if (!message || !isAuthor(chat, message.sender_id)) return undefined
@@ -61,8 +61,12 @@ export function editMessage(
 
     const earlier = await revisionsOf.all(db, { messageId })
     const latest = Math.max(...earlier.map((revision) => revision.edited_at))
+    // An edit without a time is made now, whatever the clock says: it is never late.
+    const editedAt = toldAt ?? Math.max(nowSeconds(), latest)
     const isRepeated =
-      editedAt <= latest && earlier.some((revision) => revision.content === content)
+      toldAt !== undefined &&
+      toldAt <= latest &&
+      earlier.some((revision) => revision.content === content)
     if (isRepeated) return { messageId, changed: false }
     const isLate = editedAt < latest
     await addRevision.run(db, {

@@ -132,3 +132,17 @@ test('old ids are forgotten in steps, what was said and used stays', async (t) =
   assert.equal(await store.messages.count(answered.lane.sessionId), 1202)
   await assert.rejects(gateway.archive.forget({ olderThanDays: 0 }), isInvalid('olderThanDays'))
 })
+
+test('an edit that says no time is never late, even when the clock has stepped back', async (t) => {
+  const { store, gateway } = await gatewayOn(t)
+  const { lane } = await exchange(gateway, ada, '1', 'first')
+  t.mock.timers.enable({ apis: ['Date'], now: Date.now() })
+
+  for (const text of ['second', 'first', 'second']) {
+    assert.equal((await gateway.edited(ada, 1, text))?.changed, true)
+  }
+  t.mock.timers.setTime(Date.now() - 60_000)
+  assert.equal((await gateway.edited(ada, 1, 'third'))?.changed, true)
+
+  assert.equal((await transcript(store, lane.sessionId))[0], 'third')
+})

@@ -166,25 +166,6 @@ test('pages on while messages come and go', async (t) => {
   )
 })
 
-test('pages on by relevance while every rank shifts', async (t) => {
-  const store = await chats(t)
-  for (let n = 1; n <= 60; n += 1) await say(store, 'first', `needle ${'hay '.repeat(n)}`)
-
-  const seen: number[] = []
-  let cursor: string | undefined
-  do {
-    const page = await store.search.find('needle', { limit: 7, ...(cursor && { cursor }) })
-    seen.push(...page.hits.map(({ id }) => id))
-    cursor = page.nextCursor
-    await say(store, 'second', `${'nothing but hay '.repeat(seen.length)}`)
-  } while (cursor)
-
-  assert.deepEqual(
-    seen,
-    Array.from({ length: 60 }, (_, index) => index + 1),
-  )
-})
-
 test('gives each session its best hits and how many there are', async (t) => {
   const store = await chats(t)
   for (let n = 0; n < 30; n += 1) await say(store, 'first', `needle number ${n}`)

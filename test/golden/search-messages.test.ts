@@ -95,9 +95,13 @@ function toOptions(kwargs: RecordedSearch['kwargs']): SearchOptions {
 }
 
 function toAgentHit(hit: SearchHit) {
-  const { sessionId, toolName, sessionStarted, ...rest } = hit
-  const { sessionTitle, excerpt, highlights, score, ...same } = rest
-  return { ...same, session_id: sessionId, tool_name: toolName, session_started: sessionStarted }
+  const { id, role, snippet, timestamp, source, model, context } = hit
+  return {
+    ...{ id, role, snippet, timestamp, source, model, context },
+    session_id: hit.sessionId,
+    tool_name: hit.toolName,
+    session_started: hit.sessionStarted,
+  }
 }
 
 function byId(hits: { id: number }[]): { id: number }[] {

@@ -97,7 +97,13 @@ function toOptions(kwargs: RecordedSearch['kwargs']): SearchOptions {
 function toAgentHit(hit: SearchHit) {
   const { id, role, snippet, timestamp, source, model, context } = hit
   return {
-    ...{ id, role, snippet, timestamp, source, model, context },
+    id,
+    role,
+    snippet,
+    timestamp,
+    source,
+    model,
+    context,
     session_id: hit.sessionId,
     tool_name: hit.toolName,
     session_started: hit.sessionStarted,

@@ -4,6 +4,7 @@ import path from 'node:path'
 import { test, type TestContext } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 
+import { openStore } from '../../src/index.ts'
 import { assertComplete, copyFixture, withFile } from '../support/state-file.ts'
 import { cliJson, copyMain, runCli, startCli, storeFile } from './run-cli.ts'
 
@@ -51,6 +52,35 @@ test('check names a damaged index, fails and says what heals it; rebuild-indexes
   assert.equal((JSON.parse(json.stdout) as { kind: string }[])[0]?.kind, 'index')
   assert.deepEqual(rebuilt, { code: 0, stdout: '3 messages can be searched.\n', stderr: '' })
   assert.equal(healed.code, 0)
+  assertComplete(file)
+})
+
+test('info and check say that a rebuild was stopped; the next one finishes it', async (t) => {
+  const file = await threeMessages(t)
+  await using store = await openStore({ path: file })
+  const stop = new AbortController()
+  const stopped = store.maintenance.rebuildIndexes({
+    signal: stop.signal,
+    onProgress: () => stop.abort(new Error('stopped')),
+  })
+  await assert.rejects(stopped, /stopped/)
+  await store.close()
+  // Opening leaves the rest to a call.
+  await using again = await openStore({ path: file })
+  await again.close()
+
+  const info = await runCli(['info', '--db', file])
+  const facts = await cliJson<Record<string, unknown>>(['info', '--db', file])
+  const check = await runCli(['check', '--db', file])
+  const rebuilt = await runCli(['rebuild-indexes', '--db', file])
+  const later = await cliJson<Record<string, unknown>>(['info', '--db', file])
+
+  assert.match(info.stdout, /search +complete, but slow: .*`hermes-store rebuild-indexes`/)
+  assert.equal(facts['isIndexRebuildOpen'], true)
+  assert.match(check.stdout, /^index messages_fts\S*: it lacks 3 messages$/m)
+  assert.match(check.stderr, /run `hermes-store rebuild-indexes`\n$/)
+  assert.equal(rebuilt.code, 0)
+  assert.equal(later['isIndexRebuildOpen'], false)
   assertComplete(file)
 })
 

@@ -37,6 +37,8 @@ interface FileFacts {
 interface Contents {
   readonly sessions: { total: number; open: number; ended: number }
   readonly messages: number
+  /** A rebuild of the search indexes was stopped, or is going on in another process. */
+  readonly isIndexRebuildOpen: boolean
   readonly sources: readonly { source: string; sessions: number }[]
   /** Seconds since the epoch. */
   readonly firstStarted: number | null
@@ -106,6 +108,7 @@ async function contentsOf(store: Store): Promise<Contents> {
   return {
     sessions: { total, open: total - ended, ended },
     messages: await store.messages.count(),
+    isIndexRebuildOpen: (await store.meta.get('store_index_rebuild')) !== null,
     sources: sources.map(({ source, sessions }) => ({ source, sessions })),
     firstStarted: extreme(
       Math.min,
@@ -124,7 +127,7 @@ function extreme(
 }
 
 function rowsOf(facts: Facts): [string, string][] {
-  const { sessions, messages, sources, firstStarted, lastActive } = facts
+  const { sessions, messages, sources, firstStarted, lastActive, isIndexRebuildOpen } = facts
   const rows: [string, string][] = [
     ['file', facts.path],
     ['size', `${byteSize(facts.bytes)}, and ${byteSize(facts.walBytes)} in its WAL`],
@@ -138,8 +141,15 @@ function rowsOf(facts: Facts): [string, string][] {
     ['messages', String(messages)],
     ['sources', perSource],
     ['from', `${localTime(firstStarted)} to ${localTime(lastActive)}`],
+    ...(isIndexRebuildOpen ? [unfinishedRebuild] : []),
   ]
 }
+
+const unfinishedRebuild: [string, string] = [
+  'search',
+  'complete, but slow: a rebuild of its indexes was stopped or is going on; ' +
+    '`hermes-store rebuild-indexes` goes on with it',
+]
 
 const explained = {
   current: '',

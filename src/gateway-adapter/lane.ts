@@ -3,6 +3,7 @@ import type { Chat } from './chat.ts'
 import type { ChatSource } from './chat-source.ts'
 import type { LaneReset } from './reset-options.ts'
 import type { ResetReason } from './reset-policy.ts'
+import { extendTurn } from './leases.ts'
 import { addRoute, findRoute, isRoutedElsewhere, linkSessions, pointRoute } from './routes.ts'
 import type { Route } from './routes.ts'
 
@@ -88,6 +89,7 @@ async function followCompression(
   const tip = await tx.lineage.tip(session.id)
   if (tip === session.id) return tip
   await pointRoute(tx.db, routeId, tip)
+  await extendTurn(tx.db, session.id, tip)
   const line = await tx.lineage.ancestors(tip)
   await linkSessions(tx.db, routeId, line.slice(line.indexOf(session.id)))
   return tip

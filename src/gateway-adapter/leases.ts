@@ -18,7 +18,7 @@ export function turnLease(gatewayId: string, sessionId: string, messageId: numbe
 
 /** The right to send what a turn has to say. */
 export function replyLease(gatewayId: string, turnId: number): Lease {
-  return { name: `turn:${turnId}`, holder: gatewayId }
+  return { name: `turn:${turnId}`, holder: `${gatewayId}/reply ${turnId}` }
 }
 
 /** False when somebody is at it. One who has not renewed in time counts as dead. */
@@ -40,8 +40,18 @@ export async function renewLease(
 ): Promise<'renewed' | 'gone' | 'lost'> {
   const now = nowSeconds()
   const { numAffectedRows } = await renew.run(trx, { ...lease, now, until: now + seconds })
-  if (numAffectedRows === 1n) return 'renewed'
+  if (numAffectedRows) return 'renewed'
   return (await byName.first(trx, { name: lease.name })) ? 'lost' : 'gone'
+}
+
+/** Whoever is at work in the one session is at work in its continuation, too. */
+export async function extendTurn(
+  trx: Transaction<Database>,
+  sessionId: string,
+  continuationId: string,
+): Promise<void> {
+  const [from, to] = [sessionId, continuationId].map((id) => turnLease('', id, 0).name)
+  await copy.run(trx, { from: from!, to: to! })
 }
 
 export async function releaseLease(trx: Transaction<Database>, lease: Lease): Promise<void> {
@@ -54,7 +64,7 @@ export async function releaseTurns(
   gatewayId: string,
   messageId: number,
 ): Promise<void> {
-  await releaseHeld.run(trx, { holder: turnHolder(gatewayId, messageId) })
+  await release.run(trx, { holder: turnHolder(gatewayId, messageId) })
 }
 
 export async function isHolding(db: Kysely<Database>, lease: Lease): Promise<boolean> {
@@ -92,20 +102,28 @@ const take = prepare<Lease & { now: number; until: number }>()((db, p) =>
     ),
 )
 
+const copy = prepare<{ from: string; to: string }>()((db, p) =>
+  db
+    .insertInto('store_leases')
+    .columns(['name', 'holder', 'renewed_at', 'expires_at'])
+    .expression((eb) =>
+      eb
+        .selectFrom('store_leases')
+        .select([eb.val(p.to).as('name'), 'holder', 'renewed_at', 'expires_at'])
+        .where('name', '=', p.from),
+    )
+    .onConflict((conflict) => conflict.doNothing()),
+)
+
+// By holder: one piece of work may have a session and its continuation. It is a handful of rows.
 const renew = prepare<Lease & { now: number; until: number }>()((db, p) =>
   db
     .updateTable('store_leases')
     .set({ renewed_at: p.now, expires_at: p.until })
-    .where('name', '=', p.name)
     .where('holder', '=', p.holder),
 )
 
-const release = prepare<Lease>()((db, p) =>
-  db.deleteFrom('store_leases').where('name', '=', p.name).where('holder', '=', p.holder),
-)
-
-// A table of what is being worked on at the moment: a handful of rows.
-const releaseHeld = prepare<{ holder: string }>()((db, p) =>
+const release = prepare<{ holder: string }>()((db, p) =>
   db.deleteFrom('store_leases').where('holder', '=', p.holder),
 )
 

@@ -7,6 +7,7 @@ import { nowSeconds } from '../schema/clock.ts'
 import type { Store, StoreTransaction } from '../store.ts'
 import { listOf, rowIdOf } from './arguments.ts'
 import type { Chat } from './chat.ts'
+import { presentSource } from './chat-aliases.ts'
 import type { ChatId } from './chat-source.ts'
 import { findSettlement, settleClaim } from './claims.ts'
 import type { Lane } from './lane.ts'
@@ -99,7 +100,8 @@ export async function recordTurn(
     }
     if (texts.length === 0) return { messageIds, duplicate: false, replies: [] }
     await takeLease(tx.db, replyLease(recorder.gatewayId, turnId), recorder.leaseSeconds)
-    const of = { turnId, sessionId, messageId: messageIds.at(-1)!, source: lane.source }
+    const source = await presentSource(tx.db, lane.source)
+    const of = { turnId, sessionId, messageId: messageIds.at(-1)!, source }
     return { messageIds, duplicate: false, replies: await addReplies(tx.db, of, texts) }
   })
   if (answers !== null) recorder.waiting.end(answers)

@@ -9,7 +9,7 @@ import {
   type Reply,
 } from '../../src/gateway-adapter/index.ts'
 import type { ChatMessage } from '../../src/index.ts'
-import { ada, bob, exchange, gatewayOn, isInvalid, transcript } from './chats.ts'
+import { ada, bob, exchange, gatewayOn, group, isInvalid, transcript } from './chats.ts'
 
 const bot = { platform: 'telegram', account: '1' }
 
@@ -362,4 +362,56 @@ test('work that is taken over is lost here, and answered there', async (t) => {
 
   assert.equal(await slow, 'lost')
   assert.equal(await gateway.answer(await take(gateway, 1), echo()), 'answered')
+})
+
+test('an answer that is given while its chat moves is said where the chat is now', async (t) => {
+  const { gateway } = await gatewayOn(t)
+  const { sent, send } = echo()
+  const taken = await gateway.inbound({ ...group, userId: 7 }, { text: 'hi', id: 1 })
+
+  await gateway.answer(taken, {
+    ask: async () => {
+      await gateway.migrateChat({ ...bot, fromChatId: group.chatId, toChatId: -1005 })
+      return { text: 'here' }
+    },
+    ...(send && { send }),
+  })
+
+  assert.deepEqual(
+    sent.map(({ source }) => [source.chatId, source.messageId]),
+    [['-1005', undefined]],
+  )
+  assert.equal(
+    (await gateway.deleted({ ...bot, chatId: -1005 }, [`sent-${sent[0]?.id}`])).length,
+    1,
+  )
+})
+
+test('a turn under way in a session that Hermes compresses keeps others out of the continuation', async (t) => {
+  const { store, gateway } = await gatewayOn(t, { leaseSeconds: 0.3 })
+  const other = await openGateway(store, { leaseSeconds: 0.3 })
+  const first = await take(gateway, 1)
+  let second: Promise<unknown> = Promise.resolve()
+  let during: string | undefined
+
+  await gateway.answer(first, {
+    ask: async () => {
+      const parentSessionId = first.lane.sessionId
+      await store.sessions.end(parentSessionId, 'compression')
+      await store.sessions.create({ source: 'telegram', parentSessionId })
+      const taken = await take(other, 2)
+      second = other.answer(taken, echo())
+      // Longer than a lease lasts that nobody renews.
+      await sleep(600)
+      during = (await transcript(store, taken.lane.sessionId)).join()
+      return { text: 'a1' }
+    },
+  })
+
+  assert.equal(await second, 'answered')
+  assert.equal(during, 'q2')
+  const tip = (await gateway.resolve(ada)).sessionId
+  assert.notEqual(tip, first.lane.sessionId)
+  assert.deepEqual(await transcript(store, tip), ['q2', 'a1', 're: q2'])
+  assert.deepEqual(await store.db.selectFrom('store_leases').select('name').execute(), [])
 })

@@ -1,6 +1,7 @@
 // One of the processes of the contention bench: writes messages one after the other, and meanwhile
-// reads and watches how late a timer of 5 ms is. Arguments: file, session, count, and `store` or, for
-// the driver's own waiting of 1 s, `driver`. Begins when a line comes.
+// reads and watches how late a timer of 5 ms is. Arguments: file, session, count, and `store`, or
+// `chats` for sixteen writes in flight, or `driver` for the driver's own waiting of 1 s. Begins when a
+// line comes.
 import { once } from 'node:events'
 import readline from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -19,6 +20,7 @@ export interface ContentionReport {
 }
 
 const TICK_MS = 5
+const CHATS = 16
 const [file = '', session = '', count = '0', kind = 'store', pauseMs = '0'] = process.argv.slice(2)
 const store = await openStore({ path: file })
 const raw = kind === 'driver' ? rawWriter(file, session, 1_000) : undefined
@@ -37,22 +39,8 @@ const timer = setInterval(() => {
 const reading = new AbortController()
 const reads = readAll()
 const begunAt = performance.now()
-for (let n = 0; n < Number(count); n += 1) {
-  const startedAt = performance.now()
-  try {
-    if (raw) raw.append(`${session} ${n} ${textOf(n)}`)
-    else
-      await store.messages.append(session, {
-        role: 'user',
-        content: `${session} ${n} ${textOf(n)}`,
-      })
-  } catch {
-    errors += 1
-  }
-  latencies.push(performance.now() - startedAt)
-  if (raw) await sleep(0)
-  if (pauseMs !== '0') await sleep(Number(pauseMs))
-}
+let next = 0
+await Promise.all(Array.from({ length: kind === 'chats' ? CHATS : 1 }, writeAll))
 const seconds = (performance.now() - begunAt) / 1000
 clearInterval(timer)
 reading.abort()
@@ -64,6 +52,24 @@ input.close()
 console.log(
   JSON.stringify({ seconds, latencies, lateness, errors, retries } satisfies ContentionReport),
 )
+
+async function writeAll(): Promise<void> {
+  while (next < Number(count)) {
+    const n = next
+    next += 1
+    const content = `${session} ${n} ${textOf(n)}`
+    const startedAt = performance.now()
+    try {
+      if (raw) raw.append(content)
+      else await store.messages.append(session, { role: 'user', content })
+    } catch {
+      errors += 1
+    }
+    latencies.push(performance.now() - startedAt)
+    if (raw) await sleep(0)
+    if (pauseMs !== '0') await sleep(Number(pauseMs))
+  }
+}
 
 async function readAll(): Promise<void> {
   while (!reading.signal.aborted) {

@@ -11,7 +11,13 @@ import { percentile, withTempFile } from './temp-file.ts'
 const MESSAGES = 500
 const child = path.join(import.meta.dirname, 'contention-child.ts')
 
-type Kind = 'store' | 'driver' | 'python'
+type Kind = 'store' | 'chats' | 'driver' | 'python'
+
+const titles = {
+  store: 'half ours, one write at a time',
+  chats: 'half ours, 16 chats at once',
+  driver: 'half driver timeout 1 s',
+}
 
 /** Several processes on one file: what each write waits, and how the event loop fares. */
 export const contention: BenchSuite = {
@@ -23,17 +29,17 @@ export const contention: BenchSuite = {
     }
     for (const processes of [2, 4, 8]) {
       const python = await storm(Array.from({ length: processes }, () => 'python' as const))
-      for (const kind of ['store', 'driver'] as const) {
+      for (const kind of ['store', 'chats', 'driver'] as const) {
         const mixed = await storm(
           Array.from({ length: processes }, (_, n) => (n % 2 === 0 ? kind : 'python')),
         )
-        const name = `${processes} processes, half ${kind === 'store' ? 'ours' : 'driver timeout 1 s'}`
+        const name = `${processes} processes, ${titles[kind]}`
         yield {
           name: `${name}: throughput`,
           ours: mixed.rate,
           unit: '/s',
           against: { name: 'all Python', value: python.rate },
-          ...(kind === 'store' && { goal: { atLeast: 1 } }),
+          ...(kind !== 'driver' && { goal: { atLeast: 1 } }),
           note: `lost ${mixed.lost} doubled ${mixed.doubled} errors ${mixed.errors}; write p50/p99/max ${mixed.latency} ms, Python's ${mixed.pythonLatency}`,
         }
         yield* loopRows(`${name}: loop delay`, mixed.lateness, false)

@@ -54,6 +54,12 @@ async function* reads(store: Store, db: SqliteDatabase.Database): AsyncGenerator
         () => one.all(id),
       ),
     )
+    // How much of that is the JSON that a model has to be sent parsed.
+    const parsed = await medians(
+      () => store.messages.conversation(id),
+      () => (one.all(id) as { tool_calls: string | null }[]).map(parseToolCalls),
+    )
+    yield { ...row(name, parsed), against: { name: 'and its JSON parsed', value: parsed[1] } }
   }
   const all = db.prepare('select * from messages where session_id = ? order by id')
   yield row(
@@ -63,6 +69,11 @@ async function* reads(store: Store, db: SqliteDatabase.Database): AsyncGenerator
       () => all.all('session 7'),
     ),
   )
+}
+
+function parseToolCalls(row: { tool_calls: string | null }): object {
+  const toolCalls: unknown = row.tool_calls === null ? null : JSON.parse(row.tool_calls)
+  return { ...row, tool_calls: toolCalls }
 }
 
 async function* writes(store: Store, db: SqliteDatabase.Database): AsyncGenerator<BenchRow> {

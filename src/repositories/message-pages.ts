@@ -67,7 +67,8 @@ export interface LongRead<R> {
   rows(db: Kysely<Database>, ids: string): Promise<R[]>
 }
 
-const ROWS_PER_TURN = 500
+/** A few milliseconds. */
+const ROWS_PER_TURN = 2500
 
 // Taken now, so that an application that replaces timers in its tests does not stop a long read.
 const { setImmediate: nextTurn } = globalThis

@@ -4,7 +4,7 @@ import { test, type TestContext } from 'node:test'
 import type { Store } from '../../src/index.ts'
 import { openTempStore } from '../support/temp-store.ts'
 
-const LENGTH = 2_345
+const LENGTH = 6_345
 
 const contents = (word: string): string[] =>
   Array.from({ length: LENGTH }, (_, n) => `${word} ${n}`)

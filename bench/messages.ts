@@ -71,9 +71,9 @@ async function* reads(store: Store, db: SqliteDatabase.Database): AsyncGenerator
   )
 }
 
-function parseToolCalls(row: { tool_calls: string | null }): object {
-  const toolCalls: unknown = row.tool_calls === null ? null : JSON.parse(row.tool_calls)
-  return { ...row, tool_calls: toolCalls }
+function parseToolCalls(stored: { tool_calls: string | null }): object {
+  const toolCalls: unknown = stored.tool_calls === null ? null : JSON.parse(stored.tool_calls)
+  return { ...stored, tool_calls: toolCalls }
 }
 
 async function* writes(store: Store, db: SqliteDatabase.Database): AsyncGenerator<BenchRow> {

@@ -15,6 +15,7 @@ import {
 import { openStore, type Database } from '../src/index.ts'
 import { LineageRepository } from '../src/repositories/lineage-repository.ts'
 import { SessionRepository } from '../src/repositories/session-repository.ts'
+import { medians } from './medians.ts'
 import type { BenchRow, BenchSuite } from './row.ts'
 
 const MESSAGES_PER_SESSION = 10
@@ -22,8 +23,6 @@ const MESSAGES_PER_SESSION = 10
 const FAMILY = 10
 /** A prompt of the usual size, since it lies in every row a list reads. */
 const PROMPT = 'You are a helpful assistant. '.repeat(200)
-/** Each call is repeated for about this long, at least eleven times. */
-const BUDGET_MS = 1000
 
 interface Readable {
   readonly sessions: Pick<SessionRepository, 'list' | 'recent' | 'find' | 'resolveId'>
@@ -120,27 +119,6 @@ async function sqlOf(call: Call, db: SqliteDatabase.Database): Promise<() => unk
   if (!query || others.length > 0) throw new Error(`asked ${asked.length} queries instead of one`)
   const statement = db.prepare(query.sql)
   return () => statement.all(...query.parameters)
-}
-
-async function medians(
-  ours: () => Promise<unknown>,
-  raw: () => unknown,
-): Promise<[ours: number, raw: number]> {
-  const times: [number[], number[]] = [[], []]
-  const end = performance.now() + BUDGET_MS
-  while (performance.now() < end || times[0].length < 11) {
-    let start = performance.now()
-    await ours()
-    times[0].push(performance.now() - start)
-    start = performance.now()
-    raw()
-    times[1].push(performance.now() - start)
-  }
-  return [median(times[0]), median(times[1])]
-}
-
-function median(times: number[]): number {
-  return times.toSorted((a, b) => a - b)[times.length >> 1] ?? 0
 }
 
 function idOf(index: number): string {

@@ -5,14 +5,13 @@ import path from 'node:path'
 import SqliteDatabase from 'better-sqlite3'
 
 import { openStore, type NewMessage, type Store } from '../src/index.ts'
+import { medians } from './medians.ts'
 import type { BenchRow, BenchSuite } from './row.ts'
 
 const SESSIONS = 200
 const MESSAGES_PER_SESSION = 100
 const LONG_SESSION = 2_000
 const BATCH = 500
-/** Each pair of calls is repeated for about this long, at least eleven times. */
-const BUDGET_MS = 1_500
 
 const CHAT_COLUMNS = `role, content, tool_call_id, tool_calls, tool_name, finish_reason, reasoning,
   reasoning_content, reasoning_details, codex_reasoning_items, codex_message_items`
@@ -120,27 +119,6 @@ function row(name: string, [ours, value]: [number, number], note?: string): Benc
     goal: { atMost: 1.25 },
     ...(note !== undefined && { note }),
   }
-}
-
-async function medians(
-  ours: () => Promise<unknown>,
-  raw: () => unknown,
-): Promise<[ours: number, raw: number]> {
-  const times: [number[], number[]] = [[], []]
-  const end = performance.now() + BUDGET_MS
-  while (performance.now() < end || times[0].length < 11) {
-    let start = performance.now()
-    await ours()
-    times[0].push(performance.now() - start)
-    start = performance.now()
-    raw()
-    times[1].push(performance.now() - start)
-  }
-  return [median(times[0]), median(times[1])]
-}
-
-function median(times: number[]): number {
-  return times.toSorted((a, b) => a - b)[times.length >> 1] ?? 0
 }
 
 async function fill(file: string): Promise<void> {

@@ -56,7 +56,7 @@ async function openNew(settings: Settings): Promise<Store> {
   const writer = await openWriter(settings)
   return closingOnError([writer], async () => {
     const reader = await withBusyRetry(settings.retry, () => connectReader(settings.path))
-    return closingOnError([reader], () => openWritable(settings, reader, writer, false))
+    return closingOnError([reader], () => openWritable(settings, reader, writer))
   })
 }
 
@@ -71,7 +71,7 @@ async function openExisting(settings: Settings): Promise<Store> {
     assertWritable(path)
     narrowModes(path)
     const writer = await openWriter(settings)
-    return closingOnError([writer], () => openWritable(settings, reader, writer, state.isComplete))
+    return closingOnError([writer], () => openWritable(settings, reader, writer))
   })
 }
 
@@ -91,11 +91,10 @@ async function openWritable(
   settings: Settings,
   reader: Connection,
   writer: Connection,
-  isComplete: boolean,
 ): Promise<Store> {
   const database = databaseOn(settings, { reader, writer, refusal: undefined })
-  // What is missing is found out anew under the lock: another process may be adding it just now.
-  if (!isComplete) {
+  const state = await inspectSchema(untyped(database.read))
+  if (!state.isComplete) {
     await database.write((trx) => migrate(untypedTransaction(trx), settings.onProgress))
   }
   return new Store(database, SCHEMA_VERSION)

@@ -119,13 +119,13 @@ test(
   },
 )
 
+/** Runs a program on a terminal of `argv[1]` columns, in the environment of `argv[2]` and no other: `CI` alone takes the colours away. */
 const inTerminal = `
-import fcntl, os, pty, struct, sys, termios
+import fcntl, json, os, pty, struct, sys, termios
 pid, terminal = pty.fork()
 if pid == 0:
-    os.environ["TERM"] = "xterm"
     fcntl.ioctl(1, termios.TIOCSWINSZ, struct.pack("HHHH", 24, int(sys.argv[1]), 0, 0))
-    os.execv(sys.argv[2], sys.argv[2:])
+    os.execve(sys.argv[3], sys.argv[3:], json.loads(sys.argv[2]))
 output = b""
 while True:
     try:
@@ -139,15 +139,24 @@ os.waitpid(pid, 0)
 sys.stdout.buffer.write(output)
 `
 
+function runInTerminal(
+  columns: number,
+  env: Record<string, string>,
+  command: string[],
+): Promise<string> {
+  const program = [process.execPath, mainScript, ...command]
+  return runPython(inTerminal, [String(columns), JSON.stringify(env), ...program])
+}
+
 test(
   'on a terminal hits stand out, unless NO_COLOR is set',
   { skip: skipWithoutPython() },
   async (t) => {
     const file = copyMain(t)
-    const args = ['80', process.execPath, mainScript, 'search', 'deploy', '--db', file]
+    const command = ['search', 'deploy', '--db', file]
 
-    const coloured = await runPython(inTerminal, args, { env: { NO_COLOR: undefined } })
-    const plain = await runPython(inTerminal, args, { env: { NO_COLOR: '1' } })
+    const coloured = await runInTerminal(80, { TERM: 'xterm' }, command)
+    const plain = await runInTerminal(80, { TERM: 'xterm', NO_COLOR: '1' }, command)
 
     assert.ok(coloured.includes('Please \x1b[1mdeploy\x1b[22m the'), coloured)
     assert.ok(plain.includes('Please >>>deploy<<< the'), plain)
@@ -164,11 +173,7 @@ test(
       await store.titles.set('wide', '大别山项目的部署计划'.repeat(5))
     })
 
-    const output = await runPython(
-      inTerminal,
-      ['70', process.execPath, mainScript, 'list', '--db', file],
-      { env: { NO_COLOR: '1' } },
-    )
+    const output = await runInTerminal(70, { TERM: 'xterm', NO_COLOR: '1' }, ['list', '--db', file])
 
     const line = output.split('\r\n').find((text) => text.startsWith('wide')) ?? ''
     const ideographs = line.match(/\p{Script=Han}/gu)?.length ?? 0

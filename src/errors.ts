@@ -293,6 +293,14 @@ export class ReadWorkerError extends StoreError {
   }
 }
 
+/** The worker thread died in the COMMIT of a long write: it is not known whether it was stored. */
+export class WriteWorkerError extends StoreError {
+  readonly code = 'WRITE_WORKER'
+  constructor(options?: ErrorOptions) {
+    super('the worker thread that stored it died; look whether it is there', options)
+  }
+}
+
 /** An SQLite error with no class of its own here. */
 export class DatabaseError extends StoreError {
   readonly code = 'DATABASE'

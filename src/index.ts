@@ -25,6 +25,7 @@ export {
   MigrationRequiredError,
   NotADatabaseError,
   ReadWorkerError,
+  WriteWorkerError,
   ReadonlyError,
   SchemaTooNewError,
   SchemaUnreadableError,
@@ -93,4 +94,4 @@ export type { TextRange } from './schema/search-matcher.ts'
 export { openStore } from './open-store.ts'
 export { Store } from './store.ts'
 export type { OpenStoreOptions } from './open-options.ts'
-export type { Repositories, StoreTransaction } from './store.ts'
+export type { Repositories, StoreTransaction, TransactionOptions } from './store.ts'

@@ -119,11 +119,11 @@ function openWriter({ path, synchronous, retry, logger }: Settings): Promise<Con
 }
 
 function databaseOn(
-  { path, retry, logger, slowQueryMs, telemetry }: Settings,
+  { path, synchronous, retry, logger, slowQueryMs, telemetry }: Settings,
   sides: Pick<StoreDatabaseParts, 'reader' | 'writer' | 'refusal'>,
 ): StoreDatabase {
   const statistics = new Statistics(slowQueryMs, telemetry)
-  return new StoreDatabase({ path, retry, logger, statistics, ...sides })
+  return new StoreDatabase({ path, synchronous, retry, logger, statistics, ...sides })
 }
 
 async function closingOnError<T>(

@@ -16,6 +16,7 @@ import { Maintenance } from './repositories/maintenance.ts'
 import { MessageRepository } from './repositories/message-repository.ts'
 import { MetaRepository } from './repositories/meta-repository.ts'
 import { SearchRepository } from './repositories/search-repository.ts'
+import { flagOf, requireObject } from './repositories/input.ts'
 import { SessionRepository } from './repositories/session-repository.ts'
 import { TelegramTopicRepository } from './repositories/telegram-topic-repository.ts'
 import { TitleRepository } from './repositories/title-repository.ts'
@@ -39,6 +40,15 @@ export interface Repositories {
 export interface StoreTransaction extends Repositories {
   /** Typed queries, in this transaction; it ends with the callback. */
   readonly db: Transaction<Database>
+}
+
+/** How a transaction is run. */
+export interface TransactionOptions {
+  /**
+   * For one that stores, changes or deletes much text: SQLite then works in a thread of its own and the
+   * event loop goes on, at the price of a way to that thread for each statement. False by default.
+   */
+  long?: boolean
 }
 
 /** One open state.db. Get it from `openStore`. */
@@ -89,10 +99,15 @@ export class Store implements Repositories, AsyncDisposable {
    * @throws {TransactionMisuseError} when the store itself is used inside, or a write is not awaited.
    * @throws {InvalidInputError} unless `work` is a function.
    */
-  async transaction<T>(work: (tx: StoreTransaction) => Promise<T>): Promise<T> {
+  async transaction<T>(
+    work: (tx: StoreTransaction) => Promise<T>,
+    options: TransactionOptions = {},
+  ): Promise<T> {
     if (typeof work !== 'function') throw new InvalidInputError('work', 'must be a function')
-    return this.#database.write((trx) =>
-      withinScope(trx, (handle) => work({ db: handle.read, ...repositoriesOn(handle) })),
+    requireObject('options', options)
+    return this.#database.write(
+      (trx) => withinScope(trx, (handle) => work({ db: handle.read, ...repositoriesOn(handle) })),
+      { isLong: flagOf('long', options.long, false) },
     )
   }
 

@@ -97,6 +97,21 @@ export function connectWriter(path: string, synchronous: Synchronous): Connectio
   return { raw, statements: new StatementCache(raw) }
 }
 
+/** What somebody may have set on a connection for the time it is open. */
+export type ConnectionSettings = Readonly<Record<(typeof SETTINGS)[number], number>>
+
+const SETTINGS = ['max_page_count', 'secure_delete'] as const
+
+export function settingsOf({ raw }: Connection): ConnectionSettings {
+  const values = SETTINGS.map((name) => [name, raw.pragma(name, { simple: true })])
+  return Object.fromEntries(values) as ConnectionSettings
+}
+
+/** Makes one writing connection behave as another. */
+export function applySettings({ raw }: Connection, settings: ConnectionSettings): void {
+  for (const name of SETTINGS) raw.pragma(`${name} = ${settings[name]}`)
+}
+
 function setPragma(
   raw: RawConnection,
   name: string,

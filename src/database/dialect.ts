@@ -13,6 +13,7 @@ import {
 
 import { TransactionMisuseError } from '../errors.ts'
 import type { Connection } from './connection.ts'
+import { execute } from './statement.ts'
 
 /** What the dialect needs from its surroundings. */
 export interface ConnectionSource {
@@ -245,13 +246,6 @@ class Lease implements DatabaseConnection {
       'a query was started after its transaction had ended; await every query inside the callback',
     )
   }
-}
-
-function execute<R>(connection: Connection, query: CompiledQuery): QueryResult<R> {
-  const statement = connection.statements.get(query.sql)
-  if (statement.reader) return { rows: statement.all(query.parameters) as R[] }
-  const { changes, lastInsertRowid } = statement.run(query.parameters)
-  return { rows: [], numAffectedRows: BigInt(changes), insertId: BigInt(lastInsertRowid) }
 }
 
 /** Not from the cache: a statement cannot be shared while it iterates. */

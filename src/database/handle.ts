@@ -4,7 +4,7 @@ import { sql, type Kysely, type Transaction } from 'kysely'
 
 import { TransactionMisuseError } from '../errors.ts'
 import type { Database } from '../schema/database.ts'
-import type { ChangeAtOnce } from './write-at-once.ts'
+import type { WriteHints } from './write-batch.ts'
 
 /** What a repository works on: the whole store, or one open transaction of it. */
 export interface Handle {
@@ -16,10 +16,10 @@ export interface Handle {
    */
   readonly heavy: Kysely<Database>
   /**
-   * Everything `change` does is stored, or nothing of it. It may run more than once. `atOnce` is the
-   * same change for a hot path: it is tried first, and whatever stops it is left to `change`.
+   * Everything `change` does is stored, or nothing of it. It may run more than once. In a transaction
+   * hints mean nothing.
    */
-  write<T>(change: (trx: Transaction<Database>) => Promise<T>, atOnce?: ChangeAtOnce<T>): Promise<T>
+  write<T>(change: (trx: Transaction<Database>) => Promise<T>, hints?: WriteHints<T>): Promise<T>
 }
 
 /**

@@ -11,6 +11,7 @@ import {
 
 import type { Database } from '../schema/database.ts'
 import { directReadOf } from './direct-reads.ts'
+import { togetherIn } from './together.ts'
 import type { RunAtOnce } from './write-at-once.ts'
 
 /** Stands for a value while a query is built once; replaced at each run. */
@@ -32,6 +33,8 @@ export interface PreparedQuery<P extends object, R> {
   first(db: Kysely<Database>, params: P): Promise<R | undefined>
   /** For what returns no rows; `insertId` and `numAffectedRows` are in the result. */
   run(db: Kysely<Database>, params: P): Promise<QueryResult<R>>
+  /** The rowids of what an insert adds, one row for each of `rows`. */
+  insertAll(db: Kysely<Database>, rows: readonly P[]): Promise<readonly number[]>
   /** As `run`, inside a change without promises. */
   runAtOnce(run: RunAtOnce, params: P): { insertId: number }
 }
@@ -57,9 +60,12 @@ export function prepare<P extends object>() {
   return <R>(build: (db: Kysely<Database>, p: P) => Compilable<R>): PreparedQuery<P, R> => {
     let compiled: CompiledQuery<R> | undefined
     const once = (): CompiledQuery<R> => (compiled ??= build(compiler, holes as P).compile())
+    const filled = (params: P): unknown[] => once().parameters.map((value) => fill(value, params))
+    const run = (db: Kysely<Database>, params: P): Promise<QueryResult<R>> =>
+      db.executeQuery({ ...once(), parameters: filled(params) })
     const all = async (db: Kysely<Database>, params: P, options?: QueryOptions): Promise<R[]> => {
       const query = once()
-      const parameters = query.parameters.map((value) => fill(value, params))
+      const parameters = filled(params)
       const rows = directReadOf(db)?.(query.sql, parameters) as R[] | undefined
       return rows ?? (await db.executeQuery<R>({ ...query, parameters }, options)).rows
     }
@@ -68,18 +74,15 @@ export function prepare<P extends object>() {
       async first(db, params) {
         return (await all(db, params))[0]
       },
-      run(db, params) {
-        const query = once()
-        const parameters = query.parameters.map((value) => fill(value, params))
-        return db.executeQuery({ ...query, parameters })
+      run,
+      async insertAll(db, rows) {
+        const together = togetherIn(db)
+        if (together) return together(once().sql, rows.map(filled))
+        const ids: number[] = []
+        for (const row of rows) ids.push(Number((await run(db, row)).insertId))
+        return ids
       },
-      runAtOnce(run, params) {
-        const query = once()
-        return run(
-          query.sql,
-          query.parameters.map((value) => fill(value, params)),
-        )
-      },
+      runAtOnce: (runNow, params) => runNow(once().sql, filled(params)),
     }
   }
 }

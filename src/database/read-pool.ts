@@ -1,9 +1,10 @@
-import SqliteDatabase from 'better-sqlite3'
-
 import { ReadWorkerError, StoreClosedError } from '../errors.ts'
 import type { Logger } from './logger.ts'
 import type { ReadAnswer, ReadTask } from './read-task.ts'
-import { ReadWorker } from './read-worker-thread.ts'
+import { receivedError } from './statement.ts'
+import { Thread, type NoThread } from './thread.ts'
+
+type ReadThread = Thread<ReadTask, ReadAnswer>
 
 /** Two, so that a long check does not keep a search waiting. */
 const WORKERS = 2
@@ -33,8 +34,8 @@ export interface ReadPoolParts {
 export class ReadPool {
   readonly #parts: ReadPoolParts
   readonly #waiting: Job[] = []
-  readonly #workers = new Set<ReadWorker>()
-  readonly #jobs = new Map<ReadWorker, Job>()
+  readonly #workers = new Set<ReadThread>()
+  readonly #jobs = new Map<ReadThread, Job>()
   #cannotStart = false
   #closed = false
 
@@ -89,7 +90,7 @@ export class ReadPool {
     }
   }
 
-  #idleWorker(): ReadWorker | undefined {
+  #idleWorker(): ReadThread | undefined {
     const usable = [...this.#workers].filter((worker) => !worker.isEnding)
     const idle = usable.find((worker) => !this.#jobs.has(worker))
     if (idle) return idle
@@ -98,30 +99,30 @@ export class ReadPool {
     return this.#start()
   }
 
-  #start(): ReadWorker | undefined {
+  #start(): ReadThread | undefined {
     try {
-      const worker: ReadWorker = new ReadWorker(this.#parts.path, {
+      const worker: ReadThread = new Thread('read-worker', this.#parts.path, {
         answered: (answer) => this.#answered(worker, answer),
         ended: (cause, wasReady) => this.#ended(worker, cause, wasReady),
       })
       this.#workers.add(worker)
       return worker
     } catch (error) {
-      this.#fallBack(error)
+      this.#fallBack((error as NoThread).cause)
       this.#dispatch()
       return undefined
     }
   }
 
-  #answered(worker: ReadWorker, answer: ReadAnswer): void {
+  #answered(worker: ReadThread, answer: ReadAnswer): void {
     const job = this.#jobs.get(worker)
     this.#jobs.delete(worker)
     if ('rows' in answer) job?.resolve(answer.rows)
-    else job?.reject(rebuilt(answer))
+    else job?.reject(receivedError(answer))
     this.#dispatch()
   }
 
-  #ended(worker: ReadWorker, cause: unknown, wasReady: boolean): void {
+  #ended(worker: ReadThread, cause: unknown, wasReady: boolean): void {
     this.#workers.delete(worker)
     const job = this.#jobs.get(worker)
     this.#jobs.delete(worker)
@@ -159,10 +160,4 @@ export class ReadPool {
       job.reject(error)
     }
   }
-}
-
-function rebuilt({ error, sqliteCode }: Extract<ReadAnswer, { error: Error }>): unknown {
-  return sqliteCode === undefined
-    ? error
-    : new SqliteDatabase.SqliteError(error.message, sqliteCode)
 }

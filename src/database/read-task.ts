@@ -1,15 +1,11 @@
 import type { Connection } from './connection.ts'
+import type { SentError, Statement } from './statement.ts'
 
 /** One statement for a read worker. */
-export interface ReadTask {
-  readonly sql: string
-  readonly parameters: readonly unknown[]
-}
+export type ReadTask = Statement
 
-/** What a worker sends back; an error loses its class on the way, so its SQLite code travels beside it. */
-export type ReadAnswer =
-  | { readonly rows: unknown[] }
-  | { readonly error: Error; readonly sqliteCode: string | undefined }
+/** What a worker sends back. */
+export type ReadAnswer = { readonly rows: unknown[] } | SentError
 
 /** Row by row, because between two rows a worker thread can be ended and inside `all` it cannot. */
 export function readRows(connection: Connection, { sql, parameters }: ReadTask): unknown[] {

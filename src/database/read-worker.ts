@@ -3,7 +3,7 @@ import { parentPort, workerData } from 'node:worker_threads'
 
 import { connectReader, type Connection } from './connection.ts'
 import { readRows, type ReadAnswer, type ReadTask } from './read-task.ts'
-import { sqliteCode } from './sqlite-errors.ts'
+import { sentError } from './statement.ts'
 
 let connection: Connection | undefined
 
@@ -16,6 +16,6 @@ function answer(task: ReadTask): ReadAnswer {
     connection ??= connectReader(workerData as string)
     return { rows: readRows(connection, task) }
   } catch (error) {
-    return { error: error as Error, sqliteCode: sqliteCode(error) }
+    return sentError(error)
   }
 }

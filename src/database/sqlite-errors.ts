@@ -80,7 +80,7 @@ function isIndexFailure(code: string, message: string): boolean {
   if (code.startsWith('SQLITE_CONSTRAINT')) return message === 'constraint failed'
   return (
     code === 'SQLITE_ERROR' &&
-    /^(?:no such table: main\.messages_fts|vtable constructor failed: messages_fts|invalid fts5 file format)/.test(
+    /^(?:no such table: (?:main\.)?messages_fts|vtable constructor failed: messages_fts|invalid fts5 file format)/.test(
       message,
     )
   )

@@ -8,7 +8,13 @@ import type { Database } from '../schema/database.ts'
 import type { BackupOptions } from './backup.ts'
 import { withBusyRetry, type RetryPolicy } from './busy-retry.ts'
 import type { FileProblem } from './check-file.ts'
-import { connectReader, removeEmptyWal, rollBackCrashed, type Connection } from './connection.ts'
+import {
+  connectReader,
+  removeEmptyWal,
+  rollBackCrashed,
+  type Connection,
+  type Synchronous,
+} from './connection.ts'
 import { allowDirectReads } from './direct-reads.ts'
 import { StoreDialect, type ConnectionSource } from './dialect.ts'
 import { FileTasks } from './file-tasks.ts'
@@ -17,7 +23,7 @@ import { bytesOf, HeavyReads } from './heavy-reads.ts'
 import type { Logger } from './logger.ts'
 import { needsRollback, toStoreError } from './sqlite-errors.ts'
 import { Statistics, type StoreStatistics } from './statistics.ts'
-import type { ChangeAtOnce } from './write-at-once.ts'
+import type { WriteHints } from './write-batch.ts'
 import { WriteSide } from './write-side.ts'
 
 const IDLE_READERS = 2
@@ -27,6 +33,7 @@ export interface StoreDatabaseParts {
   readonly reader: Connection
   /** Absent in a read-only store; `refusal` then says why. */
   readonly writer: Connection | undefined
+  readonly synchronous: Synchronous
   readonly refusal: (() => StoreError) | undefined
   readonly retry: RetryPolicy
   readonly logger: Logger
@@ -59,7 +66,7 @@ export class StoreDatabase {
   #endGauge: (() => void) | undefined
 
   constructor(parts: StoreDatabaseParts) {
-    const { path, reader, writer, retry, logger } = parts
+    const { path, reader, writer, synchronous, retry, logger } = parts
     this.path = path
     this.#parts = parts
     this.statistics = parts.statistics ?? new Statistics()
@@ -75,6 +82,7 @@ export class StoreDatabase {
       new WriteSide({
         path,
         writer,
+        synchronous,
         retry,
         logger,
         statistics: this.statistics,
@@ -98,9 +106,9 @@ export class StoreDatabase {
    */
   async write<T>(
     change: (trx: Transaction<Database>) => Promise<T>,
-    atOnce?: ChangeAtOnce<T>,
+    hints?: WriteHints<T>,
   ): Promise<T> {
-    return this.#writable('a write').write(change, atOnce)
+    return this.#writable('a write').write(change, hints)
   }
 
   /**
@@ -172,7 +180,7 @@ export class StoreDatabase {
     await this.#writeSide?.idle()
     this.#closed = true
     this.#endGauge?.()
-    await Promise.all([this.#heavyReads.close(), this.#fileTasks.close()])
+    await Promise.all([this.#heavyReads.close(), this.#fileTasks.close(), this.#writeSide?.close()])
     this.#writeSide?.checkpoint()
     // A reader that is lent to a stream or a transaction is closed when it comes back.
     for (const reader of [this.#parts.reader, ...this.#idleReaders]) reader.raw.close()

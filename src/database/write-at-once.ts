@@ -1,6 +1,3 @@
-import type { Transaction } from 'kysely'
-
-import type { Database } from '../schema/database.ts'
 import type { Connection } from './connection.ts'
 import type { StatementCache } from './statement-cache.ts'
 import type { Job, Outcome } from './write-batch.ts'
@@ -14,18 +11,6 @@ export type RunAtOnce = (sql: string, parameters: readonly unknown[]) => { inser
  * several times.
  */
 export type ChangeAtOnce<T> = (run: RunAtOnce) => T
-
-const runs = new WeakMap<object, RunAtOnce>()
-
-/** Lets the rows of one long write go without promises between them, inside its transaction. */
-export function allowAtOnce(trx: Transaction<Database>, run: RunAtOnce): void {
-  runs.set(trx, run)
-}
-
-/** Undefined inside a caller's own transaction, whose every statement is looked after by Kysely. */
-export function atOnceIn(trx: Transaction<Database>): RunAtOnce | undefined {
-  return runs.get(trx)
-}
 
 /** The event loop stands still meanwhile. */
 const MAX_HOLD_MS = 8

@@ -14,10 +14,19 @@ import type { ChangeAtOnce } from './write-at-once.ts'
 
 export type Change<T> = (trx: Transaction<Database>) => Promise<T>
 
+/** What is known of a write before it is run. */
+export interface WriteHints<T> {
+  /** The same change for a hot path: it is tried first, and whatever stops it is left to the change. */
+  readonly atOnce?: ChangeAtOnce<T> | undefined
+  /** It keeps SQLite busy for longer than the event loop should wait: it gets a thread of its own. */
+  readonly isLong?: boolean
+}
+
 /** One write that waits for its turn. */
 export interface Job {
   readonly change: Change<unknown>
   readonly atOnce: ChangeAtOnce<unknown> | undefined
+  readonly isLong: boolean
   /** Runs a function in the asynchronous context of who asked, which the caller's own tracing follows. */
   readonly inContext: <T>(run: () => T) => T
   readonly askedAt: number
@@ -49,8 +58,15 @@ const MAX_HOLD_MS = 50
 export interface BatchPlan {
   /** Each job in a savepoint of its own. FTS5 writes out what it has gathered at each of them. */
   readonly apart: boolean
-  /** The damaged index that was set aside before; what still meets damage then is a job's own error. */
-  readonly damage?: DatabaseCorruptError
+  /** What was found damaged before, one index or both, and is set aside first. */
+  readonly damages: readonly DatabaseCorruptError[]
+}
+
+const SEARCH_INDEXES = 2
+
+/** Damage that can still be set aside. What is met after that is a write's own error. */
+export function isNewDamage(error: unknown, { damages }: BatchPlan): error is DatabaseCorruptError {
+  return isIndexDamage(error) && damages.length < SEARCH_INDEXES
 }
 
 /**
@@ -74,12 +90,20 @@ export async function runJobs(
   return outcomes
 }
 
-async function runPlainly(
+export function runJob(
   { inScope }: WriteBatchParts,
   trx: Transaction<Database>,
   job: Job,
+): Promise<unknown> {
+  return job.inContext(() => inScope(() => job.change(trx)))
+}
+
+async function runPlainly(
+  parts: WriteBatchParts,
+  trx: Transaction<Database>,
+  job: Job,
 ): Promise<Outcome> {
-  return { job, value: await job.inContext(() => inScope(() => job.change(trx))) }
+  return { job, value: await runJob(parts, trx, job) }
 }
 
 async function runInSavepoint(
@@ -97,7 +121,7 @@ async function runInSavepoint(
     control('release queued_write')
     return outcome
   } catch (error) {
-    if (isBusy(error) || isFatal(error) || (isIndexDamage(error) && !plan.damage)) throw error
+    if (isBusy(error) || isFatal(error) || isNewDamage(error, plan)) throw error
     // SQLite has rolled everything back by itself (a full disk).
     if (!parts.writer.raw.inTransaction) throw new LostBatch(job, error)
     control('rollback to queued_write')

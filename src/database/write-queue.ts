@@ -6,23 +6,30 @@ import type { DatabaseCorruptError } from '../errors.ts'
 import type { Database } from '../schema/database.ts'
 import { withBusyRetry, type RetryPolicy } from './busy-retry.ts'
 import type { CommittedBatch } from './statistics.ts'
-import { allowAtOnce, commitAtOnce, type ChangeAtOnce, type RunAtOnce } from './write-at-once.ts'
+import { NoThread } from './thread.ts'
+import { allowTogether } from './together.ts'
+import { commitAtOnce, type RunAtOnce } from './write-at-once.ts'
 import {
   isEverybodys,
   isIndexDamage,
+  isNewDamage,
   LostBatch,
+  runJob,
   runJobs,
   type BatchPlan,
   type Change,
   type Job,
   type Outcome,
   type WriteBatchParts,
+  type WriteHints,
 } from './write-batch.ts'
 
 export interface WriteQueueParts extends WriteBatchParts {
   readonly db: Kysely<Database>
   readonly retry: RetryPolicy
   readonly runAtOnce: RunAtOnce
+  /** Stores a change in another thread. @throws {NoThread} with nothing done. */
+  readonly runLong: <T>(change: Change<T>) => Promise<T>
   /** Called before each attempt; what it throws rejects the whole batch. */
   readonly assertWritable: () => void
   /** Called after each COMMIT; what it throws rejects the whole batch. */
@@ -93,11 +100,12 @@ export class WriteQueue {
     this.#parts = parts
   }
 
-  push<T>(change: Change<T>, atOnce?: ChangeAtOnce<T>): Promise<T> {
+  push<T>(change: Change<T>, { atOnce, isLong = false }: WriteHints<T> = {}): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       this.#waiting.push({
         change,
         atOnce,
+        isLong,
         // What can be done at once is our own code, which follows nobody's tracing.
         inContext: atOnce ? runHere : AsyncLocalStorage.snapshot(),
         askedAt: performance.now(),
@@ -146,20 +154,49 @@ export class WriteQueue {
     const batch: Job[] = []
     while (batch.length < MAX_BATCH) {
       const first = this.#waiting[0]
-      if (first === undefined || 'work' in first) break
+      if (first === undefined || 'work' in first || first.isLong) break
       batch.push(first)
       this.#waiting.shift()
     }
     if (batch.length > 0) return this.#commit(batch)
-    const exclusive = this.#waiting.shift() as Exclusive
-    await exclusive.work().then(exclusive.resolve, exclusive.reject)
+    const first = this.#waiting.shift()!
+    if ('work' in first) await first.work().then(first.resolve, first.reject)
+    else await this.#commitLong(first)
+  }
+
+  /** In another thread; where that cannot be, or an index is in the way, as any other write. */
+  async #commitLong(job: Job): Promise<void> {
+    const startedAt = performance.now()
+    let begunAt = startedAt
+    let value: unknown
+    try {
+      value = await withBusyRetry(
+        this.#parts.retry,
+        () => {
+          this.#parts.assertWritable()
+          return this.#parts.runLong((trx) => {
+            begunAt = performance.now()
+            return runJob(this.#parts, trx, job)
+          })
+        },
+        () => this.#parts.observer.retried(),
+      )
+      this.#parts.assertStored()
+    } catch (error) {
+      if (error instanceof NoThread || isIndexDamage(error)) return this.#commit([job])
+      return this.#fail(job, error)
+    }
+    const heldMs = performance.now() - begunAt
+    this.#parts.observer.committed({ writes: 1, heldMs, waitedMs: startedAt - job.askedAt })
+    job.resolve(value)
   }
 
   /** Stores the batch; what it had no time for goes back to the head of the line. */
-  async #commit(batch: Job[], plan: BatchPlan = { apart: false }): Promise<void> {
+  async #commit(batch: Job[], plan: BatchPlan = { apart: false, damages: [] }): Promise<void> {
     let outcomes: Outcome[]
     let heldMs = 0
     const startedAt = performance.now()
+    const { runAtOnce } = this.#parts
     try {
       const atOnce = await this.#commitAtOnce(batch, plan)
       heldMs = performance.now() - startedAt
@@ -172,8 +209,10 @@ export class WriteQueue {
             let begunAt = 0
             const done = await this.#parts.db.transaction().execute(async (trx) => {
               begunAt = performance.now()
-              allowAtOnce(trx, this.#parts.runAtOnce)
-              if (plan.damage) await this.#parts.setAsideIndex(trx, plan.damage)
+              allowTogether(trx, (sql, parameterLists) =>
+                parameterLists.map((parameters) => runAtOnce(sql, parameters).insertId),
+              )
+              for (const damage of plan.damages) await this.#parts.setAsideIndex(trx, damage)
               return runJobs(this.#parts, trx, batch, plan)
             })
             heldMs = performance.now() - begunAt
@@ -198,9 +237,9 @@ export class WriteQueue {
 
   async #commitAtOnce(
     batch: readonly Job[],
-    { apart, damage }: BatchPlan,
+    { apart, damages }: BatchPlan,
   ): Promise<Outcome[] | undefined> {
-    if (apart || damage || !batch.every((job) => job.atOnce)) return undefined
+    if (apart || damages.length > 0 || !batch.every((job) => job.atOnce)) return undefined
     this.#parts.assertWritable()
     const outcomes = commitAtOnce(this.#parts.writer, batch)
     // It may have stood still for a lock.
@@ -216,8 +255,8 @@ export class WriteQueue {
       return
     }
     // FTS5 may find the damage as late as in the COMMIT, so it is not told whose write met it.
-    if (isIndexDamage(error) && !plan.damage) {
-      return this.#commit(batch, { ...plan, damage: error })
+    if (isNewDamage(error, plan)) {
+      return this.#commit(batch, { ...plan, damages: [...plan.damages, error] })
     }
     const { signal } = this.#parts.retry
     const isAbort = signal?.aborted && error === signal.reason

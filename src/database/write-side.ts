@@ -8,16 +8,17 @@ import {
 } from '../errors.ts'
 import type { Database } from '../schema/database.ts'
 import type { RetryPolicy } from './busy-retry.ts'
-import type { Connection } from './connection.ts'
+import type { Connection, Synchronous } from './connection.ts'
 import { setAsideIndex } from './damaged-index.ts'
 import { StoreDialect } from './dialect.ts'
 import { FileGuard } from './file-guard.ts'
 import { runFileTask } from './file-task.ts'
 import type { Logger } from './logger.ts'
+import { LongWrites } from './long-writes.ts'
 import { isBusy, sqliteCode, toStoreError } from './sqlite-errors.ts'
 import type { CommittedBatch, Statistics } from './statistics.ts'
-import { runnerOn, type ChangeAtOnce, type RunAtOnce } from './write-at-once.ts'
-import { isFatal, type Change } from './write-batch.ts'
+import { runnerOn, type RunAtOnce } from './write-at-once.ts'
+import { isFatal, type Change, type WriteHints } from './write-batch.ts'
 import { WriteQueue } from './write-queue.ts'
 
 const CHECKPOINT_EVERY_COMMITS = 50
@@ -26,6 +27,7 @@ const LONG_TRANSACTION_MS = 500
 export interface WriteSideParts {
   readonly path: string
   readonly writer: Connection
+  readonly synchronous: Synchronous
   readonly retry: RetryPolicy
   readonly logger: Logger
   readonly statistics: Statistics
@@ -39,6 +41,7 @@ export interface WriteSideParts {
 export class WriteSide {
   readonly #parts: WriteSideParts
   readonly #queue: WriteQueue
+  readonly #long: LongWrites
   readonly #guard: FileGuard
   #commitsSinceCheckpoint = 0
   #stopped: StoreError | undefined
@@ -46,11 +49,15 @@ export class WriteSide {
   constructor(parts: WriteSideParts) {
     this.#parts = parts
     this.#guard = new FileGuard(parts.path)
+    const { path, writer, synchronous, logger, statistics, assertInScope } = parts
+    const ran = statistics.ran.bind(statistics)
+    this.#long = new LongWrites({ path, writer, synchronous, logger, assertInScope, ran })
     this.#queue = new WriteQueue({
       db: new Kysely({ dialect: this.#dialect() }),
       writer: parts.writer,
       retry: parts.retry,
       runAtOnce: this.#runAtOnce(),
+      runLong: (change) => this.#long.run(change),
       inScope: parts.inScope,
       assertWritable: () => this.#assertWritable(),
       assertStored: () => this.#assertStored(),
@@ -64,10 +71,10 @@ export class WriteSide {
   }
 
   /** @throws what made the store stop writing, if anything did. */
-  async write<T>(change: Change<T>, atOnce?: ChangeAtOnce<T>): Promise<T> {
+  async write<T>(change: Change<T>, hints?: WriteHints<T>): Promise<T> {
     if (this.#stopped) throw this.#stopped
     return this.#parts.statistics.telemetry.span('hermes_store.write', {}, () =>
-      this.#queue.push(change, atOnce),
+      this.#queue.push(change, hints),
     )
   }
 
@@ -97,6 +104,11 @@ export class WriteSide {
   /** Settles when everything asked for so far has been stored or rejected. */
   idle(): Promise<void> {
     return this.#queue.idle()
+  }
+
+  /** Ends the other thread and its connection; to be called when nothing is written any more. */
+  close(): Promise<void> {
+    return this.#long.close()
   }
 
   /** PASSIVE: never waits for readers. Whatever it cannot copy now, a later one will. */

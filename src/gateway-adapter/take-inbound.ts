@@ -1,7 +1,7 @@
 import { InvalidInputError } from '../errors.ts'
 import { lookupText, optionalText, requireObject } from '../repositories/input.ts'
 import { encodeMessage } from '../repositories/message-row.ts'
-import { addToCounters, insertMessages } from '../repositories/message-writes.ts'
+import { addToCounters, areLong, insertMessages } from '../repositories/message-writes.ts'
 import { nowSeconds } from '../schema/clock.ts'
 import type { Store, StoreTransaction } from '../store.ts'
 import { attributedText, type Chat } from './chat.ts'
@@ -76,24 +76,27 @@ export async function takeInbound(
   const replyTo = idText('replyTo', message.replyTo) ?? null
   const sentAt = message.at === undefined ? null : secondsOf('at', message.at)
 
-  const taken = await store.transaction(async (tx) => {
-    const claim = await findClaim(tx.db, key)
-    if (claim) return repeated(tx, chat, claim, recorder)
-    const lane = await enterLane(tx, chat)
-    await touchRoute(tx.db, lane.routeId)
-    const [messageId = 0] = await insertMessages(tx.db, lane.sessionId, encoded, nowSeconds())
-    await addToCounters(tx.db, lane.sessionId, encoded)
-    await addClaim(tx.db, key, {
-      routeId: lane.routeId,
-      messageId,
-      senderId: chat.personId === '' ? null : chat.personId,
-      senderName: sender ?? null,
-      replyTo,
-      sentAt,
-    })
-    const queued = !(await begins(tx, lane, messageId, recorder))
-    return { lane, messageId, duplicate: false, settled: false, queued }
-  })
+  const taken = await store.transaction(
+    async (tx) => {
+      const claim = await findClaim(tx.db, key)
+      if (claim) return repeated(tx, chat, claim, recorder)
+      const lane = await enterLane(tx, chat)
+      await touchRoute(tx.db, lane.routeId)
+      const [messageId = 0] = await insertMessages(tx.db, lane.sessionId, encoded, nowSeconds())
+      await addToCounters(tx.db, lane.sessionId, encoded)
+      await addClaim(tx.db, key, {
+        routeId: lane.routeId,
+        messageId,
+        senderId: chat.personId === '' ? null : chat.personId,
+        senderName: sender ?? null,
+        replyTo,
+        sentAt,
+      })
+      const queued = !(await begins(tx, lane, messageId, recorder))
+      return { lane, messageId, duplicate: false, settled: false, queued }
+    },
+    { long: areLong(encoded) },
+  )
   if (taken.queued) recorder.waiting.ask(taken.lane.sessionId, taken.messageId)
   return taken
 }

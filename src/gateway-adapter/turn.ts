@@ -1,7 +1,7 @@
 import { InvalidInputError } from '../errors.ts'
 import { optionalText, requireObject, requireText } from '../repositories/input.ts'
 import { encodeMessage, type NewMessage } from '../repositories/message-row.ts'
-import { addToCounters, insertMessages } from '../repositories/message-writes.ts'
+import { addToCounters, areLong, insertMessages } from '../repositories/message-writes.ts'
 import { addUsage, toUsageRow, type Usage } from '../repositories/session-usage.ts'
 import { nowSeconds } from '../schema/clock.ts'
 import type { Store, StoreTransaction } from '../store.ts'
@@ -79,31 +79,34 @@ export async function recordTurn(
     idTexts(`messages[${index}].platformMessageIds`, platformMessageIds),
   )
 
-  const recorded = await store.transaction<RecordedTurn>(async (tx) => {
-    const earlier = await findEarlier(tx, lane, operationId, answers)
-    if (earlier) return { messageIds: earlier, duplicate: true, replies: [] }
-    // Hermes may have compressed the session while the model was thinking.
-    const sessionId = await tx.lineage.tip(lane.sessionId)
-    const messageIds = await insertMessages(tx.db, sessionId, encoded, nowSeconds())
-    await addToCounters(tx.db, sessionId, encoded)
-    for (const [index, ids] of platformIds.entries()) {
-      await addOutbound(tx.db, chat.parts, messageIds[index]!, ids)
-    }
-    await countUsage(tx, sessionId, lane, chat, turn)
-    const { routeId } = lane
-    const record = { routeId, sessionId, operationId, answers, messageIds }
-    const turnId = await addTurnRecord(tx.db, record)
-    await touchRoute(tx.db, routeId)
-    if (answers !== null) {
-      await settleClaim(tx.db, answers, messageIds.at(-1) ?? null)
-      await releaseLease(tx.db, turnLease(recorder.gatewayId, lane.sessionId, answers))
-    }
-    if (texts.length === 0) return { messageIds, duplicate: false, replies: [] }
-    await takeLease(tx.db, replyLease(recorder.gatewayId, turnId), recorder.leaseSeconds)
-    const source = await presentSource(tx.db, lane.source)
-    const of = { turnId, sessionId, messageId: messageIds.at(-1)!, source }
-    return { messageIds, duplicate: false, replies: await addReplies(tx.db, of, texts) }
-  })
+  const recorded = await store.transaction<RecordedTurn>(
+    async (tx) => {
+      const earlier = await findEarlier(tx, lane, operationId, answers)
+      if (earlier) return { messageIds: earlier, duplicate: true, replies: [] }
+      // Hermes may have compressed the session while the model was thinking.
+      const sessionId = await tx.lineage.tip(lane.sessionId)
+      const messageIds = await insertMessages(tx.db, sessionId, encoded, nowSeconds())
+      await addToCounters(tx.db, sessionId, encoded)
+      for (const [index, ids] of platformIds.entries()) {
+        await addOutbound(tx.db, chat.parts, messageIds[index]!, ids)
+      }
+      await countUsage(tx, sessionId, lane, chat, turn)
+      const { routeId } = lane
+      const record = { routeId, sessionId, operationId, answers, messageIds }
+      const turnId = await addTurnRecord(tx.db, record)
+      await touchRoute(tx.db, routeId)
+      if (answers !== null) {
+        await settleClaim(tx.db, answers, messageIds.at(-1) ?? null)
+        await releaseLease(tx.db, turnLease(recorder.gatewayId, lane.sessionId, answers))
+      }
+      if (texts.length === 0) return { messageIds, duplicate: false, replies: [] }
+      await takeLease(tx.db, replyLease(recorder.gatewayId, turnId), recorder.leaseSeconds)
+      const source = await presentSource(tx.db, lane.source)
+      const of = { turnId, sessionId, messageId: messageIds.at(-1)!, source }
+      return { messageIds, duplicate: false, replies: await addReplies(tx.db, of, texts) }
+    },
+    { long: areLong(encoded) },
+  )
   if (answers !== null) recorder.waiting.end(answers)
   recorder.waiting.free(lane.sessionId)
   return recorded

@@ -45,7 +45,7 @@ export async function rebuildIndexes(
   { onProgress, signal }: RebuildOptions,
 ): Promise<void> {
   signal?.throwIfAborted()
-  const begun = await db.write((trx) => begin(trx, objects))
+  const begun = await db.write((trx) => begin(trx, objects), { isLong: true })
   const messages = await countMessages(db)
   const total = INDEXES.length * messages
   for (const index of INDEXES.slice(INDEXES.indexOf(begun.index))) {
@@ -54,7 +54,10 @@ export async function rebuildIndexes(
     let rows = 50
     while (before !== undefined) {
       signal?.throwIfAborted()
-      const step: Step = await db.write((trx) => indexBefore(trx, { index, before: before! }, rows))
+      const step: Step = await db.write(
+        (trx) => indexBefore(trx, { index, before: before! }, rows),
+        { isLong: true },
+      )
       before = step.first
       done += step.messages
       if (before !== undefined) onProgress?.(done, total)
@@ -156,7 +159,7 @@ async function empty(
 }
 
 async function countMessages(db: Handle, from?: number): Promise<number> {
-  const count = db.read.selectFrom('messages').select((eb) => eb.fn.countAll<number>().as('count'))
+  const count = db.heavy.selectFrom('messages').select((eb) => eb.fn.countAll<number>().as('count'))
   const wanted = from === undefined ? count : count.where('id', '>=', from)
   return (await wanted.executeTakeFirstOrThrow()).count
 }

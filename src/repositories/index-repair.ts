@@ -9,12 +9,16 @@ import { fromVarint, toVarint } from './varint.ts'
 const indexes = ['messages_fts_trigram', 'messages_fts'] as const
 type Index = (typeof indexes)[number]
 
+/** The most that can be indexed while everybody waits for the lock, some half a second. */
+const FEW_MESSAGES = 2000
+
 /**
  * Runs one statement that changes messages. When a damaged full-text index makes it fail, the index is
  * repaired in the same transaction and the statement is run again. Wrong counts take milliseconds; any
- * other damage means to build the index anew, a minute for 200,000 messages.
+ * other damage means to build the index anew, which only a small file has the time for.
  * `statement` must be a single one, because only that is undone by its failure.
- * @throws {DatabaseCorruptError} when the pages of the file are damaged, or the index cannot be rebuilt.
+ * @throws {DatabaseCorruptError} of scope `index`, whereupon the store sets the index aside and runs the
+ *   whole write again; or when the pages of the file are damaged.
  */
 export async function withIndexRepair<T>(
   trx: Transaction<Database>,
@@ -33,11 +37,18 @@ export async function withIndexRepair<T>(
         continue
       }
       const suspect = suspectOf(error, suspects)
-      if (!suspect) throw error
+      if (!suspect || !(await isSmall(trx))) throw error
       suspects.delete(suspect)
       await rebuildIndex(trx, suspect)
     }
   }
+}
+
+async function isSmall(trx: Transaction<Database>): Promise<boolean> {
+  const { rows } = await sql<{ messages: number }>`
+    select count(*) as messages from (select 1 from messages limit ${FEW_MESSAGES + 1})
+  `.execute(trx)
+  return (rows[0]?.messages ?? 0) <= FEW_MESSAGES
 }
 
 /**

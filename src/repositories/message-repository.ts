@@ -23,7 +23,9 @@ import {
 } from './message-views.ts'
 import {
   addToCounters,
+  areLong,
   deleteMessages,
+  haveLong,
   insertionAtOnce,
   insertMessages,
   setCounters,
@@ -88,12 +90,16 @@ export class MessageRepository {
     const encoded = requireList(messages).map((message, index) =>
       encodeReplacement(message, `messages[${index}].`),
     )
-    return this.#db.write(async (trx) => {
-      await deleteMessages(trx, [id])
-      const ids = await insertMessages(trx, id, encoded, nowSeconds())
-      await setCounters(trx, id, encoded)
-      return ids
-    })
+    const isLong = areLong(encoded) || (await haveLong(this.#db, [id]))
+    return this.#db.write(
+      async (trx) => {
+        await deleteMessages(trx, [id])
+        const ids = await insertMessages(trx, id, encoded, nowSeconds())
+        await setCounters(trx, id, encoded)
+        return ids
+      },
+      { isLong },
+    )
   }
 
   /** Deletes all messages of the session; there need not be one. */
@@ -108,7 +114,7 @@ export class MessageRepository {
         await addToCounters(trx, sessionId, messages)
         return ids
       },
-      insertionAtOnce(sessionId, messages),
+      { atOnce: insertionAtOnce(sessionId, messages), isLong: areLong(messages) },
     )
   }
 

@@ -1,7 +1,8 @@
 import { sql, type Transaction } from 'kysely'
 
+import type { Handle } from '../database/handle.ts'
 import { prepare } from '../database/prepared-query.ts'
-import { atOnceIn, type ChangeAtOnce } from '../database/write-at-once.ts'
+import type { ChangeAtOnce } from '../database/write-at-once.ts'
 import { ConstraintError, SessionNotFoundError } from '../errors.ts'
 import { nowSeconds } from '../schema/clock.ts'
 import type { Database } from '../schema/database.ts'
@@ -10,15 +11,23 @@ import type { EncodedMessage } from './message-row.ts'
 import { pauseAfter } from './pacing.ts'
 import { cutAtNul, dropNuls } from './trigram-nul.ts'
 
-type Columns = Omit<EncodedMessage, 'toolCallCount' | 'hasNul'>
+/** What a message gets where it is put. */
+interface Placed {
+  readonly session_id: string
+  readonly timestamp: number
+}
+type Columns = Omit<EncodedMessage, 'toolCallCount' | 'hasNul'> & Placed
 
 const MESSAGES_AT_ONCE = 16
+/** What SQLite indexes or takes out of the indexes in some ten milliseconds, in characters. */
+const LONG_TEXT = 65_536
+const ROWS_PER_INSERT = 50
 const ROWS_PER_DELETE = 100
 
 /** Smallest step by which the times of messages written together rise: one microsecond. */
 const TIMESTAMP_STEP = 1e-6
 
-const insert = prepare<Columns & { session_id: string; timestamp: number }>()((db, p) =>
+const insert = prepare<Columns>()((db, p) =>
   db.insertInto('messages').values({
     session_id: p.session_id,
     role: p.role,
@@ -62,6 +71,18 @@ const someIds = prepare<{ sessionIds: string; limit: number }>()((db, p) =>
     .limit(p.limit),
 )
 
+// Without reading a text: its length stands before it.
+const textOf = prepare<{ sessionIds: string }>()((db, p) =>
+  db
+    .selectFrom('messages')
+    .select(
+      sql<number>`sum(ifnull(octet_length(content), 0) + ifnull(octet_length(tool_calls), 0))`.as(
+        'bytes',
+      ),
+    )
+    .where('session_id', 'in', sql<string>`(select value from json_each(${p.sessionIds}))`),
+)
+
 const remove = prepare<{ ids: string }>()((db, p) =>
   db.deleteFrom('messages').where('id', 'in', sql<number>`(select value from json_each(${p.ids}))`),
 )
@@ -83,21 +104,38 @@ export async function insertMessages(
   now: number,
 ): Promise<number[]> {
   const ids: number[] = []
-  const idsWithNul: number[] = []
   let timestamp = now
-  for (const message of messages) {
-    const id = await insertMessage(trx, sessionId, message, timestamp)
-    ids.push(id)
-    if (message.hasNul) idsWithNul.push(id)
-    timestamp += TIMESTAMP_STEP
+  while (ids.length < messages.length) {
+    const rows = messages.slice(ids.length, ids.length + ROWS_PER_INSERT).map((message) => {
+      const row = { ...message, session_id: sessionId, timestamp }
+      timestamp += TIMESTAMP_STEP
+      return row
+    })
+    ids.push(...(await insertRows(trx, sessionId, rows)))
     await pauseAfter(ids.length)
   }
+  const idsWithNul = ids.filter((_, index) => messages[index]?.hasNul)
   if (idsWithNul.length > 0) await dropNuls(trx, idsWithNul)
   return ids
 }
 
+/** Whether storing them takes longer than the event loop should wait. */
+export function areLong(messages: readonly EncodedMessage[]): boolean {
+  let characters = 0
+  for (const { content, tool_name, tool_calls } of messages) {
+    for (const text of [content, tool_name, tool_calls]) characters += text?.length ?? 0
+  }
+  return characters > LONG_TEXT
+}
+
+/** Whether deleting all messages of these sessions takes longer than the event loop should wait. */
+export async function haveLong(db: Handle, sessionIds: readonly string[]): Promise<boolean> {
+  const found = await textOf.first(db.heavy, { sessionIds: JSON.stringify(sessionIds) })
+  return (found?.bytes ?? 0) > LONG_TEXT
+}
+
 /**
- * The same, counters included, for `Handle.write` to try first; undefined where it would hold the event
+ * The same as `insertMessages`, counters included, for `Handle.write` to try first; undefined where it would hold the event
  * loop up or the index has to be corrected after it.
  */
 export function insertionAtOnce(
@@ -119,18 +157,13 @@ export function insertionAtOnce(
   }
 }
 
-async function insertMessage(
+async function insertRows(
   trx: Transaction<Database>,
   sessionId: string,
-  message: EncodedMessage,
-  timestamp: number,
-): Promise<number> {
-  const row = { ...message, session_id: sessionId, timestamp }
-  const run = atOnceIn(trx)
+  rows: readonly (EncodedMessage & Placed)[],
+): Promise<readonly number[]> {
   try {
-    if (run) return insert.runAtOnce(run, row).insertId
-    const { insertId } = await insert.run(trx, row)
-    return Number(insertId)
+    return await insert.insertAll(trx, rows)
   } catch (error) {
     if (isForeignKeyFailure(error)) throw new SessionNotFoundError(sessionId, { cause: error })
     throw error

@@ -6,7 +6,7 @@ import { InvalidInputError } from '../errors.ts'
 import { nowSeconds } from '../schema/clock.ts'
 import type { Database } from '../schema/database.ts'
 import { lookupText, optionalText, requireObject, requireText } from './input.ts'
-import { deleteMessages } from './message-writes.ts'
+import { deleteMessages, haveLong } from './message-writes.ts'
 import { removeTranscripts } from './transcript-files.ts'
 
 /** What is deleted with a session. */
@@ -41,11 +41,14 @@ export async function deleteSession(
 ): Promise<boolean> {
   const sessionId = lookupText('id', id)
   const folder = transcriptFolder(db, options)
-  const deleted = await db.write(async (trx) => {
-    if (!(await exists.first(trx, { id: sessionId }))) return false
-    await removeSessions(trx, [sessionId])
-    return true
-  })
+  const deleted = await db.write(
+    async (trx) => {
+      if (!(await exists.first(trx, { id: sessionId }))) return false
+      await removeSessions(trx, [sessionId])
+      return true
+    },
+    { isLong: await haveLong(db, [sessionId]) },
+  )
   if (deleted && folder !== undefined) await removeTranscripts(folder, [sessionId])
   return deleted
 }
@@ -67,7 +70,7 @@ export async function pruneSessions(db: Handle, options: PruneOptions = {}): Pro
     source: optionalText('source', options.source) || null,
     limit: SESSIONS_PER_STEP,
   }
-  return inSteps(db, folder, async (trx) => {
+  return inSteps(db, { isLong: true }, folder, async (trx) => {
     const ids = firstOf(await prunable.all(trx, choice))
     if (ids.length > 0) await removeSessions(trx, ids)
     return ids
@@ -94,7 +97,7 @@ function firstOf(sessions: readonly { id: string; messages: number }[]): string[
 export async function pruneGhosts(db: Handle, options: DeleteOptions = {}): Promise<number> {
   const folder = transcriptFolder(db, options)
   const choice = { before: nowSeconds() - SECONDS_PER_DAY, limit: SESSIONS_PER_STEP }
-  return inSteps(db, folder, async (trx) => {
+  return inSteps(db, { isLong: false }, folder, async (trx) => {
     const ids = (await ghosts.all(trx, choice)).map((row) => row.id)
     if (ids.length > 0) await removeRows.run(trx, { ids: JSON.stringify(ids) })
     return ids
@@ -119,13 +122,14 @@ export async function finalizeOrphanedCompressions(db: Handle): Promise<number> 
 /** Runs `step` in one transaction after another until it finds nothing more to delete. */
 async function inSteps(
   db: Handle,
+  { isLong }: { isLong: boolean },
   folder: string | undefined,
   step: (trx: Transaction<Database>) => Promise<string[]>,
 ): Promise<number> {
   let count = 0
   let ids: string[]
   do {
-    ids = await db.write(step)
+    ids = await db.write(step, { isLong })
     count += ids.length
     if (folder !== undefined && ids.length > 0) await removeTranscripts(folder, ids)
   } while (ids.length > 0)

@@ -32,6 +32,14 @@ const setCopy = prepare<Copy>()((db, p) => ({
     `.compile(db),
 }))
 
+const tables = prepare<object>()((db) => ({
+  compile: () =>
+    sql<{ name: string }>`
+      select name from sqlite_master
+      where name in ('messages_fts_trigram_content', 'messages_fts_trigram_docsize')
+    `.compile(db),
+}))
+
 const lengthsWithNul = prepare<{ ids: string }>()((db, p) => ({
   compile: () =>
     sql<{ id: number; length: number; size: Uint8Array }>`
@@ -42,11 +50,17 @@ const lengthsWithNul = prepare<{ ids: string }>()((db, p) => ({
     `.compile(db),
 }))
 
+/** Messages are stored and deleted without it, too. */
+async function hasIndex(trx: Transaction<Database>): Promise<boolean> {
+  return (await tables.all(trx, {})).length === 2
+}
+
 /** After messages were added: takes the NULs out of the index's copy. What is indexed stays the same. */
 export async function dropNuls(
   trx: Transaction<Database>,
   messageIds: readonly number[],
 ): Promise<void> {
+  if (!(await hasIndex(trx))) return
   for (let done = 0; done < messageIds.length; done += ROWS_PER_STEP) {
     const ids = JSON.stringify(messageIds.slice(done, done + ROWS_PER_STEP))
     await rewrite(trx, await withNul.all(trx, { ids }))
@@ -79,6 +93,7 @@ export async function cutAtNul(
   trx: Transaction<Database>,
   messageIds: readonly number[],
 ): Promise<void> {
+  if (!(await hasIndex(trx))) return
   const rows = await lengthsWithNul.all(trx, { ids: JSON.stringify(messageIds) })
   // SQL's length ends at the NUL, too. Three characters make the first trigram, each further one more.
   const cut = rows.filter((row) => fromVarint(row.size) === Math.max(0, row.length - 2))

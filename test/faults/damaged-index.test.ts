@@ -83,6 +83,42 @@ for (const index of ['messages_fts', 'messages_fts_trigram'] as const) {
   })
 }
 
+for (const damage of Object.keys(INDEX_DAMAGES)) {
+  test(`messages are stored, changed and deleted although both indexes have ${damage}`, async (t) => {
+    const store = await damagedStore(t, 'messages_fts', damage)
+    damageIndex(store.path, 'messages_fts_trigram', INDEX_DAMAGES[damage]!)
+
+    await append(store, 'alone')
+    await Promise.all(['in', 'a', 'batch'].map((content) => append(store, content)))
+    await append(store, 'a long text '.repeat(10_000))
+    await store.messages.replaceAll('s', [{ role: 'user', content: 'the only one' }])
+
+    assert.deepEqual(await contents(store), ['the only one'])
+    await store.maintenance.rebuildIndexes()
+    assert.deepEqual(await store.maintenance.check(), [])
+  })
+}
+
+test('in a big file a delete does not wait until a damaged index is built anew', async (t) => {
+  const store = await openTempStore(t)
+  for (const id of ['s', 'other']) await store.sessions.create({ id, source: 'cli' })
+  const content = 'needle'
+  await store.messages.appendMany(
+    'other',
+    Array.from({ length: 3000 }, () => ({ role: 'user', content })),
+  )
+  await append(store, 'needle of s')
+  damageIndex(store.path, 'messages_fts_trigram', INDEX_DAMAGES['no records']!)
+
+  assert.equal(await store.sessions.delete('s'), true)
+
+  const { hits, notes } = await store.search.find('needle', { limit: -1 })
+  assert.equal(hits.length, 3000)
+  assert.equal(notes[0]?.code, 'index-incomplete')
+  await store.maintenance.rebuildIndexes()
+  assert.deepEqual(await store.maintenance.check(), [])
+})
+
 test('a write that fails for a reason of its own leaves a whole index alone', async (t) => {
   const store = await openTempStore(t)
 

@@ -16,6 +16,7 @@ const database = new StoreDatabase({
   path: file,
   reader: connectReader(file),
   writer: undefined,
+  synchronous: 'FULL',
   refusal: undefined,
   retry: retryPolicy(),
   logger: { ...silentLogger, warn: () => void (warnings += 1) },

@@ -32,6 +32,7 @@ export async function openTempDatabase(
     path: file,
     reader: connectReader(file),
     writer,
+    synchronous: 'FULL',
     refusal: undefined,
     retry: retryPolicy(retry),
     logger,

@@ -16,6 +16,7 @@ export function openInRollbackMode(t: TestContext, file: string): StoreDatabase 
     path: file,
     reader: connectReader(file),
     writer: connectWriter(file, 'FULL'),
+    synchronous: 'FULL',
     refusal: undefined,
     retry: retryPolicy(),
     logger: silentLogger,

@@ -195,7 +195,7 @@ export class SchemaTooNewError extends StoreError {
   readonly supported: number
   constructor(version: number, supported: number, options?: ErrorOptions) {
     super(
-      `the file is at schema version ${version}, this package writes up to version ${supported}; it was opened read-only`,
+      `the file is at schema version ${version}, this package writes up to version ${supported}; here it can only be read`,
       options,
     )
     this.version = version

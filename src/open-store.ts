@@ -41,7 +41,11 @@ export async function openStore(options: OpenStoreOptions = {}): Promise<Store> 
   if (settings.readonly && !facts.exists) throw new CannotOpenError(path, 'there is no such file')
   try {
     if (facts.bytes === 0 && !settings.readonly) return await openNew(settings)
-    return await openExisting(settings)
+    return await openExisting(settings).catch((error: unknown) => {
+      if (!(error instanceof SchemaTooNewError)) throw error
+      // A newer Hermes has upgraded it between our look and our turn.
+      return openExisting(settings)
+    })
   } catch (error) {
     if (facts.exists) removeEmptyWal(path)
     throw openError(error, path)
@@ -97,6 +101,7 @@ async function openWritable(
   if (!state.isComplete) {
     await database.write((trx) => migrate(untypedTransaction(trx), settings.onProgress))
   }
+  database.writeUpTo(SCHEMA_VERSION)
   return new Store(database, SCHEMA_VERSION)
 }
 

@@ -112,6 +112,13 @@ export class StoreDatabase {
   }
 
   /**
+   * From now on writes are refused once a newer program has upgraded the file beyond this version.
+   */
+  writeUpTo(schemaVersion: number): void {
+    this.#writeSide?.writeUpTo(schemaVersion)
+  }
+
+  /**
    * Rewrites the file without its free pages, in another thread; the writes asked for meanwhile wait.
    * @throws {DatabaseBusyError} when another connection did not let go of its lock.
    * @throws what `write` throws for a store that cannot write.

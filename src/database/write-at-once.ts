@@ -23,12 +23,14 @@ const MAX_HOLD_MS = 8
 export function commitAtOnce(
   { raw, statements }: Connection,
   jobs: readonly Job[],
+  assertSchema: () => void,
 ): Outcome[] | undefined {
   const run = runnerOn(statements)
   const begunAt = performance.now()
   const outcomes: Outcome[] = []
   try {
     statements.get('begin immediate').run()
+    assertSchema()
     for (const job of jobs) {
       if (outcomes.length > 0 && performance.now() - begunAt > MAX_HOLD_MS) break
       outcomes.push({ job, value: job.atOnce?.(run) })

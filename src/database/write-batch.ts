@@ -5,6 +5,7 @@ import {
   DatabaseCorruptError,
   FileMovedError,
   NotADatabaseError,
+  SchemaTooNewError,
   TransactionMisuseError,
 } from '../errors.ts'
 import type { Database } from '../schema/database.ts'
@@ -147,5 +148,5 @@ export function isIndexDamage(error: unknown): error is DatabaseCorruptError {
 
 /** Whether running the jobs one by one could end any better. */
 export function isEverybodys(error: unknown): boolean {
-  return error instanceof DatabaseBusyError || isFatal(error)
+  return error instanceof DatabaseBusyError || error instanceof SchemaTooNewError || isFatal(error)
 }

@@ -32,6 +32,8 @@ export interface WriteQueueParts extends WriteBatchParts {
   readonly runLong: <T>(change: Change<T>) => Promise<T>
   /** Called before each attempt; what it throws rejects the whole batch. */
   readonly assertWritable: () => void
+  /** Called under the write lock, before anything is changed; what it throws rejects the whole batch. */
+  readonly assertSchema: () => void
   /** Called after each COMMIT; what it throws rejects the whole batch. */
   readonly assertStored: () => void
   /** Makes writing possible again where a full-text index is damaged. */
@@ -176,6 +178,7 @@ export class WriteQueue {
           this.#parts.assertWritable()
           return this.#parts.runLong((trx) => {
             begunAt = performance.now()
+            this.#parts.assertSchema()
             return runJob(this.#parts, trx, job)
           })
         },
@@ -209,6 +212,7 @@ export class WriteQueue {
             let begunAt = 0
             const done = await this.#parts.db.transaction().execute(async (trx) => {
               begunAt = performance.now()
+              this.#parts.assertSchema()
               allowTogether(trx, (sql, parameterLists) =>
                 parameterLists.map((parameters) => runAtOnce(sql, parameters).insertId),
               )
@@ -241,7 +245,7 @@ export class WriteQueue {
   ): Promise<Outcome[] | undefined> {
     if (apart || damages.length > 0 || !batch.every((job) => job.atOnce)) return undefined
     this.#parts.assertWritable()
-    const outcomes = commitAtOnce(this.#parts.writer, batch)
+    const outcomes = commitAtOnce(this.#parts.writer, batch, this.#parts.assertSchema)
     // It may have stood still for a lock.
     if (!outcomes) await loopTurn()
     return outcomes

@@ -3,6 +3,7 @@ import { Kysely, type Transaction } from 'kysely'
 import {
   DatabaseBusyError,
   FileMovedError,
+  SchemaTooNewError,
   type DatabaseCorruptError,
   type StoreError,
 } from '../errors.ts'
@@ -23,6 +24,7 @@ import { WriteQueue } from './write-queue.ts'
 
 const CHECKPOINT_EVERY_COMMITS = 50
 const LONG_TRANSACTION_MS = 500
+const VERSION = 'select max(version) as version from schema_version'
 
 export interface WriteSideParts {
   readonly path: string
@@ -45,6 +47,7 @@ export class WriteSide {
   readonly #guard: FileGuard
   #commitsSinceCheckpoint = 0
   #stopped: StoreError | undefined
+  #newestSchema: number | undefined
 
   constructor(parts: WriteSideParts) {
     this.#parts = parts
@@ -60,6 +63,7 @@ export class WriteSide {
       runLong: (change) => this.#long.run(change),
       inScope: parts.inScope,
       assertWritable: () => this.#assertWritable(),
+      assertSchema: () => this.#assertSchema(),
       assertStored: () => this.#assertStored(),
       setAsideIndex: (trx, damage) => this.#setAsideIndex(trx, damage),
       observer: {
@@ -90,6 +94,11 @@ export class WriteSide {
       if (!isBusy(error)) throw toStoreError(error, this.#parts.path)
       throw new DatabaseBusyError(performance.now() - startedAt, 1, { cause: error })
     }
+  }
+
+  /** From now on nothing is written to a file whose schema has a higher version. */
+  writeUpTo(schemaVersion: number): void {
+    this.#newestSchema = schemaVersion
   }
 
   /** After damage, or when the file has gone from its path, nothing is written any more. */
@@ -148,6 +157,15 @@ export class WriteSide {
 
   #assertWritable(): void {
     if (this.#stopped) throw this.#stopped
+  }
+
+  /** A newer Hermes may upgrade the file while it is open here. */
+  #assertSchema(): void {
+    const newest = this.#newestSchema
+    if (newest === undefined) return
+    const row = this.#parts.writer.statements.get(VERSION).get() as { version: unknown }
+    if (typeof row.version !== 'number' || row.version <= newest) return
+    throw new SchemaTooNewError(row.version, newest)
   }
 
   /** Without its WAL the file lacks what was just committed, unless that can still be copied over. */

@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { sql, type Kysely, type Transaction } from 'kysely'
 import { Migrator } from 'kysely/migration'
 
-import { DatabaseError, MigrationFailedError, StoreError } from '../errors.ts'
+import { DatabaseError, MigrationFailedError, SchemaTooNewError, StoreError } from '../errors.ts'
 import { hermesProvider, ownProvider } from './providers.ts'
 import { inspectSchema } from './schema-state.ts'
 import {
@@ -41,13 +41,14 @@ const OWN_LEDGER = {
  * `begin immediate` transaction: the state is read anew under its lock, so that of several processes
  * that start at once one does the work and the others find it done.
  * @throws {MigrationFailedError} naming the step; the caller's transaction must then be rolled back.
+ * @throws {SchemaTooNewError} when a newer Hermes has upgraded the file; nothing is changed.
  */
 export async function migrate(
   trx: Transaction<unknown>,
   onProgress: OnProgress = () => {},
 ): Promise<void> {
   const state = await inspectSchema(trx)
-  if (state.isNewer) return
+  if (state.isNewer) throw new SchemaTooNewError(state.version, SCHEMA_VERSION)
   if (!state.isComplete) {
     onProgress({ kind: 'begin', fromVersion: state.version, toVersion: SCHEMA_VERSION })
     await adoptVersion(trx, state.version)

@@ -22,14 +22,6 @@ export async function serveTerminal(
 ): Promise<void> {
   const { stdin, stdout } = process
   const isInteractive = stdin.isTTY && stdout.isTTY
-  const lines = createInterface({
-    input: stdin,
-    ...(isInteractive && { output: stdout, prompt: 'you> ' }),
-    crlfDelay: Infinity,
-    signal,
-  })
-  // In raw mode the terminal sends no signal for Ctrl-C.
-  lines.on('SIGINT', () => process.kill(process.pid, 'SIGINT'))
   const channel: Channel = {
     bot: { platform: source.platform },
     split: (text) => [text],
@@ -43,11 +35,32 @@ export async function serveTerminal(
   }
 
   await conversations.catchUp(channel)
-  if (isInteractive) lines.prompt()
+  // Not before the lines are read: those that came meanwhile would be lost.
+  const lines = createInterface({
+    input: stdin,
+    ...(isInteractive && { output: stdout, prompt: 'you> ' }),
+    crlfDelay: Infinity,
+    signal,
+  })
+  let isOpen = true
+  lines.once('close', () => {
+    isOpen = false
+    // The shell's prompt is to have a line of its own.
+    if (isInteractive) stdout.write('\n')
+  })
+  // In raw mode the terminal sends no signal for Ctrl-C.
+  lines.on('SIGINT', () => process.kill(process.pid, 'SIGINT'))
+  // After Ctrl-Z and `fg`, readline waits to be told.
+  lines.on('SIGCONT', () => lines.resume())
+  const prompt = (): void => {
+    if (isInteractive && isOpen) lines.prompt()
+  }
+
+  prompt()
   for await (const line of lines) {
     if (signal.aborted) break
     if (line.trim() !== '') await answered(conversations, line, channel)
-    if (isInteractive) lines.prompt()
+    prompt()
   }
   if (!signal.aborted) await conversations.idle()
 }

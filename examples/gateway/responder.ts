@@ -63,42 +63,40 @@ export const demoResponder: Responder = {
   },
 }
 
-interface Completion {
-  choices?: { message?: { content?: string | null }; finish_reason?: string }[]
-  model?: string
-  usage?: {
-    prompt_tokens?: number
-    completion_tokens?: number
-    prompt_tokens_details?: { cached_tokens?: number }
-    completion_tokens_details?: { reasoning_tokens?: number }
-  }
-}
-
-function parseCompletion(body: string): Completion {
+function parseCompletion(body: string): unknown {
   try {
-    return JSON.parse(body) as Completion
+    return JSON.parse(body)
   } catch (error) {
     throw new Error('the model endpoint answered with something that is no JSON', { cause: error })
   }
 }
 
-function toAnswer({ choices, usage, model }: Completion, asked: string): Answer {
-  const choice = choices?.[0]
-  const text = choice?.message?.content
-  if (!text) throw new Error('the model sent an empty answer')
-  const cached = usage?.prompt_tokens_details?.cached_tokens ?? 0
+/** Endpoints differ in everything but the text, so a wrong figure or name must not cost an answer. */
+function toAnswer(completion: unknown, asked: string): Answer {
+  const choice = at(completion, 'choices', 0)
+  const text = at(choice, 'message', 'content')
+  if (typeof text !== 'string' || text.trim() === '') throw new Error(whyEmpty(completion))
+  const usage = at(completion, 'usage')
+  const cached = countAt(usage, 'prompt_tokens_details', 'cached_tokens')
   return {
     text,
-    model: model ?? asked,
-    finishReason: choice.finish_reason,
+    model: stringAt(completion, 'model') ?? asked,
+    finishReason: stringAt(choice, 'finish_reason'),
     usage: {
       // Hermes counts cached input apart; chat completions report it as a part of the prompt.
-      inputTokens: (usage?.prompt_tokens ?? 0) - cached,
+      inputTokens: Math.max(0, countAt(usage, 'prompt_tokens') - cached),
       cacheReadTokens: cached,
-      outputTokens: usage?.completion_tokens ?? 0,
-      reasoningTokens: usage?.completion_tokens_details?.reasoning_tokens ?? 0,
+      outputTokens: countAt(usage, 'completion_tokens'),
+      reasoningTokens: countAt(usage, 'completion_tokens_details', 'reasoning_tokens'),
     },
   }
+}
+
+function whyEmpty(completion: unknown): string {
+  const error = stringAt(completion, 'error', 'message')
+  if (error !== undefined) return `the model endpoint said: ${error}`
+  const refusal = stringAt(completion, 'choices', 0, 'message', 'refusal')
+  return refusal === undefined ? 'the model sent no text' : `the model refuses: ${refusal}`
 }
 
 /** The agent's own keys (reasoning, finish reasons) are unknown to most endpoints. */
@@ -107,12 +105,31 @@ function toWire({ role, content, tool_calls, tool_call_id }: ChatMessage): objec
 }
 
 function errorOf(body: string): string {
+  const said = body.slice(0, 200)
   try {
-    const { error } = JSON.parse(body) as { error?: { message?: string } }
-    return error?.message ?? body.slice(0, 200)
+    return stringAt(JSON.parse(body), 'error', 'message') ?? said
   } catch {
-    return body.slice(0, 200)
+    return said
   }
+}
+
+type Path = readonly (string | number)[]
+
+function at(value: unknown, ...path: Path): unknown {
+  let found = value
+  for (const key of path)
+    found = (found as Record<string | number, unknown> | null | undefined)?.[key]
+  return found
+}
+
+function stringAt(value: unknown, ...path: Path): string | undefined {
+  const found = at(value, ...path)
+  return typeof found === 'string' ? found : undefined
+}
+
+function countAt(value: unknown, ...path: Path): number {
+  const found = Number(at(value, ...path))
+  return Number.isSafeInteger(found) && found > 0 ? found : 0
 }
 
 export function textOf(content: ChatMessage['content']): string {

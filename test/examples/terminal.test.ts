@@ -94,58 +94,6 @@ test('the commands work: new, title, resume, search, usage, history, help, and a
   assert.match(chat, /\/resume \[title/)
 })
 
-test('a model gets the whole conversation, and what it used is stored', async (t) => {
-  const file = path.join(tempFolder(t), 'state.db')
-  await using model = await startFakeChatCompletions({ apiKey: 'k' })
-  model.reply = () => ({
-    content: 'Noted.',
-    usage: { promptTokens: 100, completionTokens: 7, cachedTokens: 40 },
-  })
-
-  await using gateway = startGateway(file, {
-    env: { OPENAI_BASE_URL: `${model.baseUrl}/`, OPENAI_API_KEY: 'k', OPENAI_MODEL: 'm-1' },
-    input: 'one\ntwo\n',
-  })
-  assert.equal((await gateway.exited).code, 0, gateway.stderr)
-
-  assert.deepEqual(chatLines(gateway), ['Noted.', 'Noted.'])
-  assert.deepEqual(model.requests[1]?.body, {
-    model: 'm-1',
-    messages: [
-      { role: 'user', content: 'one' },
-      { role: 'assistant', content: 'Noted.' },
-      { role: 'user', content: 'two' },
-    ],
-  })
-  await using store = await openStore({ path: file })
-  const session = (await store.sessions.list())[0]
-  assert.deepEqual(
-    [session?.model, session?.inputTokens, session?.cacheReadTokens, session?.outputTokens],
-    ['m-1', 120, 80, 14],
-  )
-  assert.equal(session?.apiCallCount, 2)
-})
-
-test('when the model fails the user is told, the operator reads why, and the message is kept', async (t) => {
-  const file = path.join(tempFolder(t), 'state.db')
-  await using model = await startFakeChatCompletions()
-  model.reply = ({ messages }) =>
-    messages.at(-1)?.content === 'one' ? { status: 500, content: 'overloaded' } : { content: 'ok' }
-
-  await using gateway = startGateway(file, {
-    env: { OPENAI_BASE_URL: model.baseUrl },
-    input: 'one\ntwo\n',
-  })
-  assert.equal((await gateway.exited).code, 0)
-
-  assert.match(chatLines(gateway)[0] ?? '', /could not answer .*500: overloaded.*is kept/)
-  assert.match(gateway.stderr, /\[local\] no answer in session .*overloaded/)
-  assert.deepEqual(
-    model.requests[1]?.body.messages.map(({ content }) => content),
-    ['one', 'two'],
-  )
-})
-
 test('a session of an old Hermes file can be listed, searched, resumed and continued', async (t) => {
   const file = path.join(tempFolder(t), 'state.db')
   copyFileSync(path.join(root, 'test/fixtures/v8.db'), file)
@@ -191,6 +139,17 @@ test('a reader of its output that goes away ends the chat cleanly, with what was
   assert.deepEqual(exit, { code: 0, signal: null }, gateway.stderr)
   await using store = await openStore({ path: file })
   assert.equal(await store.messages.count(), 2)
+})
+
+test('a log that nobody reads any more does not end the chat', async (t) => {
+  const file = path.join(tempFolder(t), 'state.db')
+  const script = path.join(root, 'examples/gateway/main.ts')
+  const shell = 'exec 3>&1; { printf "hello\\n" | "$@" 2>&1 1>&3; echo "code $?" >&3; } | true'
+  await using chat = startProcess('sh', ['-c', shell, 'sh', process.execPath, script, '--db', file])
+
+  await chat.exited
+
+  assert.match(chat.stdout, /remember here: 1\.[^]*code 0\n$/)
 })
 
 test('an unknown flag is told with the help and exit code 2', async (t) => {

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-import { Bot, GrammyError } from 'grammy'
+import { Bot, GrammyError, HttpError } from 'grammy'
 
 import { telegramInbound, type ChatSource } from '../../src/gateway-adapter/index.ts'
 import type { Channel } from './channel.ts'
@@ -24,6 +24,7 @@ export async function serveTelegram(
   signal: AbortSignal,
 ): Promise<void> {
   const bot = new Bot(token, apiRoot === undefined ? {} : { client: { apiRoot } })
+  logOutages(bot, signal)
   log('telegram', 'connecting')
   // Tried again for as long as Telegram cannot be reached. grammY's signal is typed by a polyfill.
   await bot.init(signal as Parameters<Bot['init']>[0])
@@ -60,6 +61,29 @@ export async function serveTelegram(
   await bot.start({
     allowed_updates: ['message', 'edited_message', 'channel_post', 'edited_channel_post'],
     onStart: () => log('telegram', `serving @${username}`),
+  })
+}
+
+/** grammY tries again without a word. Its network errors hold the token, so only their code is told. */
+function logOutages(bot: Bot, signal: AbortSignal): void {
+  let isDown = false
+  const note = (problem: string | undefined): void => {
+    if (signal.aborted || isDown === (problem !== undefined)) return
+    isDown = problem !== undefined
+    log('telegram', isDown ? `cannot be reached (${problem}), trying again` : 'reached again')
+  }
+  bot.api.config.use(async (call, method, payload, callSignal) => {
+    if (method !== 'getMe' && method !== 'getUpdates') return call(method, payload, callSignal)
+    try {
+      const answer = await call(method, payload, callSignal)
+      const failed = !answer.ok && answer.error_code >= 500
+      note(failed ? `${answer.error_code} ${answer.description}` : undefined)
+      return answer
+    } catch (error) {
+      const { code } = (error instanceof HttpError ? error.error : {}) as { code?: string }
+      note(code ?? 'no answer of a Bot API')
+      throw error
+    }
   })
 }
 

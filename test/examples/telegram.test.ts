@@ -166,12 +166,28 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     const env = { TELEGRAM_BOT_TOKEN: '1:x', TELEGRAM_API_ROOT: 'http://127.0.0.1:1' }
     await using gateway = startGateway(file, { env })
     await gateway.waitForOutput(/connecting/)
+    await gateway.waitForOutput(/\[telegram\] cannot be reached \([A-Z]+\), trying again/)
 
     const exit = await gateway.kill(signal)
 
     assert.deepEqual(exit, { code: 0, signal: null }, gateway.stderr)
+    assert.doesNotMatch(gateway.stderr, /1:x/)
   })
 }
+
+test('an outage of Telegram is told once, and its end', async (t) => {
+  const file = path.join(tempFolder(t), 'state.db')
+  await using telegram = await startFakeBotApi()
+  telegram.failNext('getMe', { status: 502, description: 'Bad Gateway', times: 2 })
+  await using gateway = startGateway(file, { env: telegramEnv(telegram) })
+
+  await gateway.waitForOutput('[telegram] serving')
+
+  assert.match(
+    gateway.stderr,
+    /connecting\n.*reached \(502 .*Bad Gateway\), trying again\n.*reached again\n.*serving/,
+  )
+})
 
 test('Discord is served while Telegram cannot be reached', async (t) => {
   const file = path.join(tempFolder(t), 'state.db')

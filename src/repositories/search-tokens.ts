@@ -25,8 +25,8 @@ const PIECE = new RegExp(
     String.raw`(?<near>NEAR\()`,
     String.raw`(?<open>\()`,
     String.raw`(?<close>\))`,
-    // Behind a blank or a bracket, and in front of a word or phrase.
-    String.raw`(?<=^|[${PYTHON_SPACE}(])(?<minus>-)(?=["${PYTHON_WORD}])`,
+    // Behind a blank or a bracket, and in front of a word, phrase, bracket, #tag, @name, path or emoji.
+    String.raw`(?<=^|[${PYTHON_SPACE}(])(?<minus>-)(?=["(${PYTHON_WORD}\p{So}]|[#@./][${PYTHON_WORD}])`,
     // An unpaired quote is a blank; so is a NUL, at which SQLite's pattern matching ends.
     String.raw`(?<text>[^${PYTHON_SPACE}()"*\0]+)(?<more>\**)`,
   ].join('|'),

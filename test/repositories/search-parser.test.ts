@@ -46,6 +46,10 @@ test('reads words, phrases, operators, prefixes, brackets and NEAR', () => {
     ['a a a', 'a'],
     ['广西 AND 桂林', '(广西 & 桂林)'],
     ['天气 -今天', '(天气 ! 今天)'],
+    ['a -(b OR c)', '(a ! (b | c))'],
+    ['a -#tag -@name', '(a ! #tag ! @name)'],
+    ['a -.env -/tmp', '(a ! .env ! /tmp)'],
+    ['a -🚀', '(a ! 🚀)'],
   ]
   for (const [query, meaning] of cases) {
     const { expression, notes } = parseQuery(query)
@@ -63,6 +67,7 @@ test('everything else is text', () => {
     ['--force x', '(--force & x)'],
     ['user@example.com', 'user@example.com'],
     ['a - b', '(a & b)'],
+    ['a -> b', '(a & b)'],
     ['a-b', 'a-b'],
     ['a or b', '(a & or & b)'],
     ['near(a b)', '(near & a & b)'],

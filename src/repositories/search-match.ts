@@ -1,5 +1,5 @@
 import type { SearchExpression, SearchTerm } from '../schema/search-expression.ts'
-import { fold, hasUnspaced, wordsOf } from '../schema/search-text.ts'
+import { hasUnspaced, wordsOf } from '../schema/search-text.ts'
 
 /** A string of the language of FTS5, which ends it at a NUL. */
 export function quoted(text: string, isPrefix = false): string {
@@ -10,7 +10,7 @@ export function quoted(text: string, isPrefix = false): string {
 /** Whether the index can find a term at all. */
 type CanFind = (term: SearchTerm) => boolean
 
-export const hasWords: CanFind = ({ text }) => wordsOf(fold(text)).length > 0
+export const hasWords: CanFind = ({ text }) => wordsOf(text).length > 0
 export const hasTrigrams: CanFind = ({ text }) => /^.{3}/su.test(text)
 
 /**

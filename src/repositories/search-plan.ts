@@ -66,14 +66,33 @@ export function planPasses(query: string, parsed: ParsedQuery, state: IndexState
 
 /**
  * Whether the agent understands the query. Brackets and NEAR mean nothing to it, nor do AND and NOT
- * beside short CJK terms.
+ * beside short CJK terms, emoji and other signs.
  */
 export function agentAnswers(plan: SearchPlan, parsed: ParsedQuery): boolean {
   if (parsed.isRegrouped) return false
   if (plan.route === 'like') return !parsed.hasLogic
+  if (plan.route === 'fts' && parsed.hasLogic) {
+    return !parsed.expression || !dependsOnSigns(parsed.expression)
+  }
   if (plan.route !== 'trigram' || !parsed.hasLogic) return true
   // The trigram index passes over terms that are shorter, and so over a NOT in front of them.
   return !parsed.hasMinus && plan.tokens.every((text) => /^.{3}/su.test(text))
+}
+
+/** Whether an AND or NOT is about a sign: the word index has none, and passes over the operator, too. */
+function dependsOnSigns(expression: SearchExpression): boolean {
+  const isSignOrDepends = (part: SearchExpression): boolean =>
+    part.kind === 'term' ? !hasWords(part) : dependsOnSigns(part)
+  switch (expression.kind) {
+    case 'and':
+      return expression.parts.some(isSignOrDepends)
+    case 'or':
+      return expression.parts.some(dependsOnSigns)
+    case 'not':
+      return dependsOnSigns(expression.wanted) || expression.unwanted.some(isSignOrDepends)
+    default:
+      return false
+  }
 }
 
 function agentPass(plan: SearchPlan, state: IndexState): SearchPass | undefined {

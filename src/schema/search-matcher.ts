@@ -68,12 +68,11 @@ function nearTest(terms: readonly SearchTerm[], distance: number): Test {
 }
 
 function rangesOf(terms: readonly ReadTerm[], text: string): TextRange[] {
-  const { folded, places } = foldWithPlaces(text)
+  const { folded, starts, ends } = foldWithPlaces(text)
   const found: TextRange[] = []
   for (const term of terms) {
     for (let place = findTerm(term, folded, 0); place; place = findTerm(term, folded, place.end)) {
-      const range = { start: places[place.start] ?? 0, end: places[place.end] ?? text.length }
-      if (range.end > range.start) found.push(range)
+      found.push({ start: starts[place.start] ?? 0, end: ends[place.end - 1] ?? text.length })
     }
   }
   found.sort((a, b) => a.start - b.start || b.end - a.end)

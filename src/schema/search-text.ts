@@ -53,6 +53,8 @@ function isOf({ known, test }: CharacterClass, text: string, place: number): boo
 /** Accents of Latin, Greek and Cyrillic letters, and the vowel signs of Arabic. */
 const ACCENTS = /[\u0300-\u036f\u064b-\u065f\u0670]/g
 const NOT_ASCII = /[^\0-\x7f]/
+const SIGN = /(?!\p{ASCII})\p{S}/gu
+const LETTER = /\p{L}/u
 
 /** Stands between the two forms of a text, where no phrase can go across it. */
 const DIVIDER = ' \ue000 '
@@ -64,6 +66,7 @@ const DIVIDER = ' \ue000 '
 export function fold(text: string): string {
   if (!NOT_ASCII.test(text)) return text.toLowerCase()
   return text
+    .replace(SIGN, spelledOut)
     .normalize('NFKD')
     .replace(ACCENTS, '')
     .toLowerCase()
@@ -71,20 +74,46 @@ export function fold(text: string): string {
     .normalize('NFC')
 }
 
-/** A letter and its marks fold together; so do the parts of a Korean syllable. */
-const CLUSTER = /[\u1100-\u115f][\u1160-\u11a7][\u11a8-\u11ff]?|\P{M}\p{M}*|\p{M}+/gu
+/** `100㎡` has the word 100 and `Windows™` the word Windows, as the word index sees it. */
+function spelledOut(sign: string): string {
+  const letters = sign.normalize('NFKD')
+  return LETTER.test(letters) && !hasUnspaced(letters) ? ` ${letters} ` : sign
+}
 
-/** The folded text, and for each of its places, the end included, where it is in the text itself. */
-export function foldWithPlaces(text: string): { folded: string; places: readonly number[] } {
+/**
+ * A letter and its marks fold together, those of katakana in half width as well; so do the parts of a
+ * Korean syllable.
+ */
+const CLUSTER = new RegExp(
+  [
+    String.raw`[\u1100-\u115f\u3131-\u314e\uffa1-\uffbe][\u1160-\u11a7\u314f-\u3163\uffc2-\uffdc][\u11a8-\u11ff]?`,
+    String.raw`[\uac00-\ud7a3][\u11a8-\u11ff]`,
+    String.raw`\P{M}[\p{M}\uff9e\uff9f]*`,
+    String.raw`\p{M}+`,
+  ].join('|'),
+  'gu',
+)
+
+export interface FoldedText {
+  readonly folded: string
+  /** For each unit of it where in the text that begins, and where that ends, for which it stands. */
+  readonly starts: readonly number[]
+  readonly ends: readonly number[]
+}
+
+export function foldWithPlaces(text: string): FoldedText {
   let folded = ''
-  const places: number[] = []
+  const starts: number[] = []
+  const ends: number[] = []
   for (const { 0: cluster, index } of text.matchAll(CLUSTER)) {
     const part = fold(cluster)
-    for (let unit = 0; unit < part.length; unit += 1) places.push(index)
+    for (let unit = 0; unit < part.length; unit += 1) {
+      starts.push(index)
+      ends.push(index + cluster.length)
+    }
     folded += part
   }
-  places.push(text.length)
-  return { folded, places }
+  return { folded, starts, ends }
 }
 
 const ESCAPE = /\\+(?:u([0-9a-fA-F]{4})|[nrt])/g

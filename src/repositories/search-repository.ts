@@ -133,6 +133,7 @@ export class SearchRepository {
     parsed: ParsedQuery,
     isByTime: boolean,
   ): Promise<{ found: FoundBy[]; notes: SearchNote[]; scoped: SearchRequest }> {
+    asked.signal?.throwIfAborted()
     const request = await this.#inLineage(asked)
     if (request.scope.limit === 0) return { found: [], notes: [], scoped: request }
     const state = await indexState(this.#db.read)

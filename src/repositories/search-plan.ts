@@ -72,24 +72,28 @@ export function agentAnswers(plan: SearchPlan, parsed: ParsedQuery): boolean {
   if (parsed.isRegrouped) return false
   if (plan.route === 'like') return !parsed.hasLogic
   if (plan.route === 'fts' && parsed.hasLogic) {
-    return !parsed.expression || !dependsOnSigns(parsed.expression)
+    return !parsed.expression || !dependsOnSigns(parsed.expression, / AND /.test(plan.match))
   }
   if (plan.route !== 'trigram' || !parsed.hasLogic) return true
   // The trigram index passes over terms that are shorter, and so over a NOT in front of them.
   return !parsed.hasMinus && plan.tokens.every((text) => /^.{3}/su.test(text))
 }
 
-/** Whether an AND or NOT is about a sign: the word index has none, and passes over the operator, too. */
-function dependsOnSigns(expression: SearchExpression): boolean {
+/**
+ * Whether an AND or NOT is about a sign: the word index has none, and passes over the operator, too.
+ * Signs that are mere neighbours of words are left to the agent, which passes over them.
+ */
+function dependsOnSigns(expression: SearchExpression, hasAnd: boolean): boolean {
+  const depends = (part: SearchExpression): boolean => dependsOnSigns(part, hasAnd)
   const isSignOrDepends = (part: SearchExpression): boolean =>
-    part.kind === 'term' ? !hasWords(part) : dependsOnSigns(part)
+    part.kind === 'term' ? !hasWords(part) : depends(part)
   switch (expression.kind) {
     case 'and':
-      return expression.parts.some(isSignOrDepends)
+      return expression.parts.some(hasAnd ? isSignOrDepends : depends)
     case 'or':
-      return expression.parts.some(dependsOnSigns)
+      return expression.parts.some(depends)
     case 'not':
-      return dependsOnSigns(expression.wanted) || expression.unwanted.some(isSignOrDepends)
+      return depends(expression.wanted) || expression.unwanted.some(isSignOrDepends)
     default:
       return false
   }

@@ -32,6 +32,8 @@ test('operators mean what they say with emoji, which the word index lacks', asyn
   assert.deepEqual(await idsFor(store, 'deploy -🚀'), [2])
   assert.deepEqual(await idsFor(store, 'deploy AND 🚀'), [1])
   assert.deepEqual(await idsFor(store, 'deploy OR 🚀'), [1, 2, 3])
+  // A neighbour is passed over, as the agent does.
+  assert.deepEqual(await idsFor(store, 'deploy 🚀 NOT build'), [1, 2])
 })
 
 test('a sign that is short for letters ends a word', async (t) => {

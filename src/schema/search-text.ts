@@ -74,10 +74,14 @@ export function fold(text: string): string {
     .normalize('NFC')
 }
 
-/** `100㎡` has the word 100 and `Windows™` the word Windows, as the word index sees it. */
+/**
+ * `100㎡` has the word 100 and `Windows™` the word Windows, as the word index sees it; signs for single
+ * letters, as in `Ⓗⓔⓛⓛⓞ`, make words.
+ */
 function spelledOut(sign: string): string {
   const letters = sign.normalize('NFKD')
-  return LETTER.test(letters) && !hasUnspaced(letters) ? ` ${letters} ` : sign
+  const isWord = letters.length > 1 && LETTER.test(letters) && !hasUnspaced(letters)
+  return isWord ? ` ${letters} ` : sign
 }
 
 /**

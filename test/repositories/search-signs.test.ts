@@ -37,13 +37,15 @@ test('operators mean what they say with emoji, which the word index lacks', asyn
 })
 
 test('a sign that is short for letters ends a word', async (t) => {
-  const store = await storeSaying(t, '面积100㎡左右', 'Windows™ 天气', 'an 80㎏ bag')
+  const store = await storeSaying(t, '面积100㎡左右', 'Windows™ 天气', 'an 80㎏ bag', 'Ⓗⓔⓛⓛⓞ')
 
   assert.deepEqual(await idsFor(store, '100'), [1])
   assert.deepEqual(await idsFor(store, '100㎡'), [1])
   assert.deepEqual(await idsFor(store, 'Windows NOT 大'), [2])
   assert.deepEqual(await idsFor(store, '™'), [2])
   assert.deepEqual(await idsFor(store, '80 OR 大'), [3])
+  assert.deepEqual(await idsFor(store, 'Ⓗⓔⓛⓛⓞ NOT 大'), [4])
+  assert.deepEqual(await idsFor(store, 'h/e NOT 大'), [])
 })
 
 test('marks whole characters, also where several units or one stand for another text', async (t) => {

@@ -4,6 +4,7 @@ import {
   MigrationRequiredError,
   openStore,
   SCHEMA_VERSION,
+  SchemaTooNewError,
   type OnProgress,
   type Store,
 } from '../index.ts'
@@ -32,6 +33,20 @@ export class Cli {
   async read<T>(work: (store: Store) => Promise<T>): Promise<T> {
     await using store = await openStore({ ...this.#target, readonly: true })
     return await work(store)
+  }
+
+  /**
+   * Reads what a changing command would do.
+   * @throws {SchemaTooNewError} when it could not do it.
+   */
+  preview<T>(work: (store: Store) => Promise<T>): Promise<T> {
+    return this.read((store) => {
+      const { schemaVersion } = store
+      if (schemaVersion > SCHEMA_VERSION) {
+        throw new SchemaTooNewError(schemaVersion, SCHEMA_VERSION)
+      }
+      return work(store)
+    })
   }
 
   /**

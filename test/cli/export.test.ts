@@ -105,13 +105,34 @@ test('export never replaces the database or what is no file', async (t) => {
   symlinkSync(file, link)
   const before = readFileSync(file)
 
-  for (const out of [file, link, `${file}-wal`, path.dirname(file), '/dev/null']) {
-    const { code, stderr } = await runCli(['export', '--db', file, '--out', out, '--force'])
+  for (const database of [file, link]) {
+    for (const out of [file, link, path.dirname(file), '/dev/null']) {
+      const { code, stderr } = await runCli(['export', '--db', database, '--out', out, '--force'])
 
-    assert.equal(code, 1, out)
-    assert.match(stderr, /^hermes-store: [^\n]+\n$/)
+      assert.equal(code, 1, out)
+      assert.match(stderr, /^hermes-store: [^\n]+\n$/)
+    }
+    for (const suffix of ['-wal', '-shm', '-journal']) {
+      const out = `${file}${suffix}`
+      const { code, stderr } = await runCli(['export', '--db', database, '--out', out])
+
+      assert.equal(code, 1, out)
+      assert.match(stderr, /belongs to the database\n$/)
+      assert.ok(!existsSync(out), out)
+    }
   }
   assert.ok(before.equals(readFileSync(file)))
+})
+
+test('an export whose name only begins as the database does is replaced when told', async (t) => {
+  const file = copyMain(t)
+  const out = `${file}-all.jsonl`
+  writeFileSync(out, 'old')
+
+  const { code } = await runCli(['export', '--db', file, '--out', out, '--force'])
+
+  assert.equal(code, 0)
+  assert.equal(jsonLines(readFileSync(out, 'utf8')).length, 36)
 })
 
 test('a failed export leaves no file', async (t) => {

@@ -9,6 +9,7 @@ const project = path.join(import.meta.dirname, '../..')
 
 test('wrong usage is told in one line, with exit code 2', async (t) => {
   const file = copyMain(t)
+  const before = readFileSync(file)
 
   for (const command of [
     ['lst'],
@@ -24,6 +25,17 @@ test('wrong usage is told in one line, with exit code 2', async (t) => {
     ['prune', '--days', '-5'],
     ['info', '--db', 'file:state.db'],
     ['info', '--db', ''],
+    ['list', '--source', ''],
+    ['recent', '--source', ''],
+    ['usage', '--source', ''],
+    ['search', 'x', '--source', ''],
+    ['search', 'x', '--role', ''],
+    ['export', '--source', ''],
+    ['export', '--out', ''],
+    ['backup', ''],
+    ['prune', '--source', '', '--yes'],
+    ['prune', '--transcripts', `${file}-nowhere`, '--yes'],
+    ['delete', 'ctx-1', '--transcripts', file, '--yes'],
   ]) {
     const { code, stdout, stderr } = await runCli(['--db', file, ...command])
 
@@ -31,6 +43,7 @@ test('wrong usage is told in one line, with exit code 2', async (t) => {
     assert.equal(stdout, '')
     assert.match(stderr, /^hermes-store: [^\n]+\n$/, command.join(' '))
   }
+  assert.ok(before.equals(readFileSync(file)))
 })
 
 test('help and version succeed; no command at all shows the help and does not', async () => {

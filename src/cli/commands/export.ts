@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 
 import { SessionNotFoundError, type Store } from '../../index.ts'
+import { notEmpty } from '../arguments.ts'
 import type { Cli } from '../cli.ts'
 import { UsageError } from '../errors.ts'
 import { findSession } from '../find-session.ts'
@@ -18,8 +19,8 @@ export function addExport(program: Command, cli: Cli): void {
   program
     .command('export [session]')
     .description('all sessions, or one, with their messages: one line of JSON for each session')
-    .option('--source <source>', 'only sessions of this source')
-    .option('--out <file>', 'write this file, for its owner only, instead of the output')
+    .option('--source <source>', 'only sessions of this source', notEmpty)
+    .option('--out <file>', 'write this file, for its owner only, instead of the output', notEmpty)
     .option('--force', 'replace the file if it exists')
     .action((typed: string | undefined, options: ExportOptions) => {
       const { source, out } = options

@@ -22,7 +22,7 @@ export function addImportSessions(program: Command, cli: Cli): void {
     .option('--apply', 'do it; without this the report says what would be done')
     .action(async (file: string, { apply = false, ...options }: Options) => {
       const { account: accounts, sharedGroups = false } = options
-      const work = apply ? cli.write.bind(cli) : cli.read.bind(cli)
+      const work = apply ? cli.write.bind(cli) : cli.preview.bind(cli)
       await work(async (store) => {
         const groupSessionsPerUser = !sharedGroups
         const chats = await importSessions(store, file, { apply, accounts, groupSessionsPerUser })

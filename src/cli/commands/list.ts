@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 
 import type { RecentSession, SessionListEntry } from '../../index.ts'
-import { limit, wholeNumber } from '../arguments.ts'
+import { limit, notEmpty, wholeNumber } from '../arguments.ts'
 import type { Cli } from '../cli.ts'
 import { table, type Column } from '../table.ts'
 import { localTime, oneLine } from '../text.ts'
@@ -45,7 +45,7 @@ export function addRecent(program: Command, cli: Cli): void {
 function pageCommand(program: Command, name: string): Command {
   return program
     .command(name)
-    .option('--source <source>', 'only sessions of this source, such as cli or telegram')
+    .option('--source <source>', 'only sessions of this source, such as cli or telegram', notEmpty)
     .option('--limit <number>', 'how many, or "all"', limit, 20)
     .option('--offset <number>', 'how many to leave out first', wholeNumber, 0)
 }

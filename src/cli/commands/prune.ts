@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 
 import type { Store } from '../../index.ts'
-import { wholeNumber } from '../arguments.ts'
+import { folder, notEmpty, wholeNumber } from '../arguments.ts'
 import type { Cli } from '../cli.ts'
 import { counted, localTime } from '../text.ts'
 
@@ -19,12 +19,12 @@ export function addPrune(program: Command, cli: Cli): void {
     .command('prune')
     .description('delete ended sessions that started long ago, with their messages')
     .option('--days <number>', 'how many days ago at least', wholeNumber, 90)
-    .option('--source <source>', 'only sessions of this source')
-    .option('--transcripts <folder>', 'delete their transcript files in there, too')
+    .option('--source <source>', 'only sessions of this source', notEmpty)
+    .option('--transcripts <folder>', 'delete their transcript files in there, too', folder)
     .option('--yes', 'do it; without this it is only said what would go')
     .action(async (options: PruneOptions) => {
       if (!options.yes) {
-        const found = await cli.read((store) => findPrunable(store, options))
+        const found = await cli.preview((store) => findPrunable(store, options))
         if (cli.json) return cli.out.json({ dryRun: true, ...found })
         return cli.out.line(
           `Would delete ${described(found, options)}. Nothing was deleted; --yes deletes.`,
@@ -57,7 +57,7 @@ async function findPrunable(store: Store, { days, source }: PruneOptions): Promi
     .selectFrom('sessions')
     .where('started_at', '<', startedBefore)
     .where('ended_at', 'is not', null)
-    .$if(Boolean(source), (query) => query.where('source', '=', source ?? ''))
+    .$if(source !== undefined, (query) => query.where('source', '=', source ?? ''))
   const { sessions } = await old
     .select((eb) => eb.fn.countAll<number>().as('sessions'))
     .executeTakeFirstOrThrow()

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 
 import type { ModelUsage, SessionTokens } from '../../index.ts'
-import { limit } from '../arguments.ts'
+import { limit, notEmpty } from '../arguments.ts'
 import type { Cli } from '../cli.ts'
 import { table, type Column } from '../table.ts'
 import { oneLine } from '../text.ts'
@@ -15,7 +15,7 @@ export function addUsage(program: Command, cli: Cli): void {
   program
     .command('usage')
     .description('tokens and estimated cost by model, and the sessions that used most')
-    .option('--source <source>', 'only sessions of this source')
+    .option('--source <source>', 'only sessions of this source', notEmpty)
     .option('--limit <number>', 'how many sessions, or "all"', limit, 10)
     .action(({ source, limit: count }: UsageOptions) =>
       cli.read(async (store) => {

@@ -4,10 +4,13 @@ import type { ContextMessage } from './search-context.ts'
 import type { FoundRow } from './search-statements.ts'
 
 /** A message that was found. */
-export interface SearchHit extends Omit<FoundRow, 'rank'> {
+export interface SearchHit extends Omit<FoundRow, 'rank' | 'otherExcerpt'> {
   /** `excerpt` with `>>>` and `<<<` around what an index hit; null when the message has no text. */
   readonly snippet: string | null
-  /** A part of the text around what was found. */
+  /**
+   * A part of the text around what was found; also of a tool's name and arguments, where the agent's
+   * snippet shows nothing of it.
+   */
   readonly excerpt: string
   /** Where in `excerpt` the wanted terms stand. */
   readonly highlights: readonly TextRange[]
@@ -21,11 +24,11 @@ export interface SearchHit extends Omit<FoundRow, 'rank'> {
 }
 
 export function toHit(
-  { rank, snippet, ...row }: FoundRow,
+  { rank, snippet, otherExcerpt, ...row }: FoundRow,
   matcher: SearchMatcher | undefined,
   context: readonly ContextMessage[],
 ): SearchHit {
-  const { excerpt, highlights } = readMarks(snippet ?? '')
+  const { excerpt, highlights } = readMarks(otherExcerpt ?? snippet ?? '')
   return {
     ...row,
     snippet: snippet && snippet.replaceAll(HIT_START, '>>>').replaceAll(HIT_END, '<<<'),

@@ -79,7 +79,7 @@ export class SearchPages {
       const among = isFirst && areShort ? [] : sets.map((set) => isAmong(set, pass, ids))
       const filters = [...among, pass.found(ids), ...leftOut(page, ids)]
       const scope = this.#within(page, order, ids, part)
-      return findByFilters(this.#db, scope, filters, pass.snippet, this.#options)
+      return findByFilters(this.#db, scope, filters, pass, this.#options)
     })
   }
 

@@ -13,7 +13,8 @@ import { occursAny } from './search-filters.ts'
 import { hasTrigrams, hasWords, toMatch } from './search-match.ts'
 import type { ParsedQuery } from './search-parser.ts'
 import { planSearch, sanitizeSearchQuery, type SearchPlan } from './search-query.ts'
-import { indexedText, type IdRange, type SearchIndexName } from './search-statements.ts'
+import { indexedText, noExcerpt } from './search-statements.ts'
+import type { Excerpts, IdRange, SearchIndexName } from './search-statements.ts'
 
 type Condition = Expression<SqlBool>
 
@@ -37,13 +38,12 @@ export interface IndexPass extends CommonPass {
 }
 
 /** Reads the text of messages to see whether they fit. */
-export interface ReadPass extends CommonPass {
+export interface ReadPass extends CommonPass, Excerpts {
   readonly kind: 'read'
   /** In each of which to look; none for everywhere. */
   readonly sets: readonly Candidates[]
   /** The ids between which the indexes hold every message; undefined for all. */
   readonly reach: IdRange | undefined
-  readonly snippet: RawBuilder<string | null>
   /** The agent orders what it finds like this by time, whatever is asked for. */
   readonly isAgents: boolean
 }
@@ -54,8 +54,8 @@ export interface ReadPass extends CommonPass {
  */
 export function planPasses(query: string, parsed: ParsedQuery, state: IndexState): SearchPass[] {
   const plan = planSearch(sanitizeSearchQuery(query))
-  const agents = agentAnswers(plan, parsed) ? agentPass(plan, state) : undefined
   const { expression } = parsed
+  const agents = agentAnswers(plan, parsed) ? agentPass(plan, state, expression) : undefined
   const passes = agents ? [agents] : []
   if (!expression) return passes
   const fits = sql<SqlBool>`store_fits(${JSON.stringify(expression)}, ${indexedText})`
@@ -99,7 +99,11 @@ function dependsOnSigns(expression: SearchExpression, hasAnd: boolean): boolean 
   }
 }
 
-function agentPass(plan: SearchPlan, state: IndexState): SearchPass | undefined {
+function agentPass(
+  plan: SearchPlan,
+  state: IndexState,
+  expression: SearchExpression | undefined,
+): SearchPass | undefined {
   if (plan.route === 'none') return undefined
   if (plan.route !== 'like') {
     if (state.kind === 'unusable') return undefined
@@ -113,7 +117,7 @@ function agentPass(plan: SearchPlan, state: IndexState): SearchPass | undefined 
     found: () => any,
     sets: hasSets ? [candidatesByText(plan.tokens)] : [],
     reach: reachOf(state),
-    snippet: agentExcerpt(plan.tokens[0] ?? ''),
+    ...agentExcerpts(plan.tokens[0] ?? '', expression),
     isAgents: true,
   }
 }
@@ -142,7 +146,8 @@ function readPass(expression: SearchExpression, state: IndexState, fits: Conditi
     found: () => fits,
     sets: state.kind === 'usable' ? candidatesOf(expression) : [],
     reach: reachOf(state),
-    snippet: sql<string>`store_excerpt(${JSON.stringify(expression)}, ${indexedText})`,
+    snippet: ownExcerpt(expression),
+    otherExcerpt: noExcerpt,
     isAgents: false,
     // Without an index to tell where, it would be too much to read everything for a few more.
     ...(state.kind === 'newer' && { unless: 'found' }),
@@ -173,8 +178,19 @@ export function isAmong(set: Candidates, { reach }: ReadPass, ids: IdRange): Con
     or m.id < cast(${reach.low} as integer) or m.id > cast(${reach.high} as integer))`
 }
 
-/** The agent's excerpt of what it finds by LIKE. A cast, because the content may be bytes. */
-function agentExcerpt(term: string): RawBuilder<string | null> {
-  return sql<string | null>`
+/**
+ * The agent's excerpt of what it finds by LIKE, which is always of the content, and our own where the
+ * first term is not in that. A cast, because the content may be bytes.
+ */
+function agentExcerpts(term: string, expression: SearchExpression | undefined): Excerpts {
+  const snippet = sql<string | null>`
     cast(substr(m.content, max(1, instr(m.content, ${term}) - 40), 120) as text)`
+  if (!expression) return { snippet, otherExcerpt: noExcerpt }
+  const otherExcerpt = sql<string | null>`
+    iif(instr(m.content, ${term}) > 0, null, ${ownExcerpt(expression)})`
+  return { snippet, otherExcerpt }
+}
+
+function ownExcerpt(expression: SearchExpression): RawBuilder<string> {
+  return sql<string>`store_excerpt(${JSON.stringify(expression)}, ${indexedText})`
 }

@@ -16,6 +16,8 @@ export interface FoundRow {
   role: string
   /** Null when the message has no text; with the marks of `search-excerpt.ts` around what was hit. */
   snippet: string | null
+  /** Likewise marked, of a message of which `snippet` does not show what was hit; null otherwise. */
+  otherExcerpt: string | null
   timestamp: number
   toolName: string | null
   source: string
@@ -27,10 +29,7 @@ export interface FoundRow {
 }
 
 /** Ids, both ends included. */
-export interface IdRange {
-  readonly low: number
-  readonly high: number
-}
+export type IdRange = Readonly<{ low: number; high: number }>
 
 export const ALL_IDS: IdRange = { low: 0, high: Number.MAX_SAFE_INTEGER }
 
@@ -95,12 +94,19 @@ export function findByIndex(
 
 const prepared = new Map<string, PreparedQuery<IndexParams, FoundRow>>()
 
-/** Messages that fit the filters, by time; `snippet` is made for those of the page only. */
+export interface Excerpts {
+  readonly snippet: RawBuilder<string | null>
+  readonly otherExcerpt: RawBuilder<string | null>
+}
+
+export const noExcerpt = sql<string | null>`null`
+
+/** Messages that fit the filters, by time; excerpts are made for those of the page only. */
 export function findByFilters(
   db: Kysely<Database>,
   { scope, ids, order, after, hasAgentTies }: PageScope,
   filters: readonly Expression<SqlBool>[],
-  snippet: RawBuilder<string | null>,
+  { snippet, otherExcerpt }: Excerpts,
   options?: QueryOptions,
 ): Promise<FoundRow[]> {
   const direction = order === 'oldest' ? 'asc' : 'desc'
@@ -130,7 +136,7 @@ export function findByFilters(
     .whereRef('m.id', '=', 'page.id')
     .whereRef('s.id', '=', 'm.session_id')
     .select(hitColumns)
-    .select([snippet.as('snippet'), sql<null>`null`.as('rank')])
+    .select([snippet.as('snippet'), otherExcerpt.as('otherExcerpt'), sql<null>`null`.as('rank')])
     .orderBy('m.timestamp', direction)
     .orderBy('m.id', tieDirection)
     .execute(options)
@@ -189,7 +195,7 @@ function indexQuery(
   if (order === 'relevance') {
     return found(filters)
       .select(hitColumns)
-      .select([excerpt.as('snippet'), rank.as('rank')])
+      .select([excerpt.as('snippet'), noExcerpt.as('otherExcerpt'), rank.as('rank')])
       .orderBy('hit.rank')
       .limit(p.limit)
       .offset(p.offset)
@@ -214,7 +220,7 @@ function indexQuery(
     .whereRef('m.id', '=', 'page.id')
     .whereRef('s.id', '=', 'm.session_id')
     .select(hitColumns)
-    .select([excerpt.as('snippet'), 'page.rank as rank'])
+    .select([excerpt.as('snippet'), noExcerpt.as('otherExcerpt'), 'page.rank as rank'])
     .orderBy('m.timestamp', direction)
     .orderBy(hasAgentTies ? sql`page.rank` : sql`m.id`, hasAgentTies ? 'asc' : direction)
 }

@@ -61,3 +61,14 @@ test('marks whole characters, also where several units or one stand for another 
   assert.deepEqual(await markedBy(escaped, 'क्ष'), [['क्ष']])
   assert.deepEqual(await markedBy(escaped, 'क'), [['क्']])
 })
+
+test('shows short terms in the arguments of a tool, where the snippet of the agent has none', async (t) => {
+  const store = await storeSaying(t, '今天天气')
+  const toolCalls = [{ function: { name: '查', arguments: '{"城市":"天气"}' } }]
+  await store.messages.append('s', { role: 'assistant', content: null, toolCalls })
+
+  assert.deepEqual(await markedBy(store, '天气'), [['天气'], ['天气']])
+  const [hit] = await store.search.messages('天气', { limit: 1 })
+  assert.equal(hit?.id, 2)
+  assert.equal(hit?.snippet, null)
+})

@@ -1,9 +1,12 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+
 import {
   ApplicationCommandOptionType,
   Client,
   DiscordAPIError,
   Events,
   GatewayIntentBits,
+  HTTPError,
   Partials,
   type ChatInputCommandInteraction,
 } from 'discord.js'
@@ -23,12 +26,30 @@ import { splitText } from './split-text.ts'
 const MESSAGE_LENGTH = 2000
 /** Discord speaks of a few minutes. */
 const NONCE_SECONDS = 120
+const LONGEST_PAUSE_S = 60
 
 /**
  * Answers every message the bot can read; its commands are slash commands, too. Resolves when `signal`
  * aborts; rejects when Discord turns the bot away for good.
  */
 export async function serveDiscord(
+  conversations: Conversations,
+  settings: BotSettings,
+  signal: AbortSignal,
+): Promise<void> {
+  for (let pauseS = 1; !signal.aborted; pauseS = Math.min(2 * pauseS, LONGEST_PAUSE_S)) {
+    try {
+      return await serveClient(conversations, settings, signal)
+    } catch (error) {
+      if (!isOutage(error)) throw error
+      log('discord', `cannot be reached, trying again in ${pauseS} s`, error)
+    }
+    await sleep(pauseS * 1000, undefined, { signal }).catch(() => undefined)
+  }
+}
+
+/** With a client of its own, for discord.js uses none again that has failed; once online it stays so by itself. */
+async function serveClient(
   conversations: Conversations,
   { token, apiRoot }: BotSettings,
   signal: AbortSignal,
@@ -48,7 +69,8 @@ export async function serveDiscord(
     ...(apiRoot !== undefined && { rest: { api: apiRoot } }),
   })
   const ended = Promise.withResolvers<void>()
-  signal.addEventListener('abort', () => ended.resolve(), { once: true })
+  const end = (): void => ended.resolve()
+  signal.addEventListener('abort', end)
 
   client.on(Events.MessageCreate, (message) => {
     const inbound = discordInbound(message, { botId: client.user?.id })
@@ -85,8 +107,16 @@ export async function serveDiscord(
   try {
     await Promise.race([ended.promise, start().then(() => ended.promise)])
   } finally {
+    signal.removeEventListener('abort', end)
     await client.destroy()
   }
+}
+
+/** Discord is down, or the way to it is: what the system or the HTTP client has a code for. */
+function isOutage(error: unknown): boolean {
+  if (error instanceof HTTPError) return error.status >= 500
+  const { code } = error as { code?: unknown }
+  return typeof code === 'string' && /^(?:E[A-Z]+|EAI_[A-Z]+|UND_ERR_[A-Z_]+)$/.test(code)
 }
 
 async function registerCommands(application: Client<true>['application']): Promise<void> {

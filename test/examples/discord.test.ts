@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { connect, createServer, type AddressInfo } from 'node:net'
 import path from 'node:path'
 import { test } from 'node:test'
 
@@ -43,6 +45,61 @@ test('discord.js takes messages of guilds, threads and direct messages', async (
   assert.match(shared.content, /You began with: "\[Ada\] one"/)
   assert.match(direct.content, /remember here: 1\./)
   assert.deepEqual(exit, { code: 0, signal: null }, gateway.stderr)
+})
+
+test('a gateway that cannot reach Discord when it starts serves it later', async (t) => {
+  const file = path.join(tempFolder(t), 'state.db')
+  await using discord = await startFakeDiscord()
+  const { hostname, port } = new URL(discord.rest)
+  let isDown = true
+  const way = createServer((socket) => {
+    socket.on('error', () => socket.destroy())
+    if (isDown) {
+      socket.once('data', () => socket.end('HTTP/1.1 503 Down\r\nconnection: close\r\n\r\n'))
+      return
+    }
+    const onward = connect(Number(port), hostname)
+    onward.on('error', () => socket.destroy())
+    socket.pipe(onward).pipe(socket)
+  })
+  way.listen(0, hostname)
+  await once(way, 'listening')
+  t.after(() => way.close())
+  const apiRoot = `http://${hostname}:${(way.address() as AddressInfo).port}/api`
+  const env = { ...discordEnv(discord), DISCORD_API_ROOT: apiRoot }
+  await using gateway = startGateway(file, { env, input: '' })
+
+  await gateway.waitForOutput(/\[discord\] cannot be reached, trying again in 1 s: /)
+  isDown = false
+  await gateway.waitForOutput('[discord] serving')
+  discord.pushMessage({ authorId: ada, content: 'hello' })
+  const { content } = await discord.nextSent()
+  const exit = await gateway.kill()
+
+  assert.match(content, /remember here: 1\./)
+  assert.deepEqual(exit, { code: 0, signal: null }, gateway.stderr)
+})
+
+test('SIGTERM ends a gateway that cannot reach Discord yet', async (t) => {
+  const file = path.join(tempFolder(t), 'state.db')
+  const env = { DISCORD_TOKEN: 'x', DISCORD_API_ROOT: 'http://127.0.0.1:1/api' }
+  await using gateway = startGateway(file, { env })
+  await gateway.waitForOutput(/\[discord\] cannot be reached/)
+
+  const exit = await gateway.kill()
+
+  assert.deepEqual(exit, { code: 0, signal: null }, gateway.stderr)
+})
+
+test('a refused Discord token ends the program with the reason', async (t) => {
+  const file = path.join(tempFolder(t), 'state.db')
+  await using discord = await startFakeDiscord()
+  const env = { ...discordEnv(discord), DISCORD_TOKEN: 'wrong' }
+
+  await using gateway = startGateway(file, { env })
+
+  assert.equal((await gateway.exited).code, 1)
+  assert.match(gateway.stderr, /\[gateway\] stopped: .*token/)
 })
 
 test('commands work typed and as slash commands, on the same session', async (t) => {

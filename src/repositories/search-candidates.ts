@@ -53,7 +53,7 @@ export function candidatesOf(expression: SearchExpression): readonly Candidates[
     case 'or':
       return [united(expression.parts.map((part) => longest(candidatesOf(part))))]
     case 'near':
-      return expression.terms.map(candidatesOfTerm)
+      return expression.terms.slice(0, MOST_SETS).map(candidatesOfTerm)
     default:
       return expression.parts.flatMap(candidatesOf).slice(0, MOST_SETS)
   }

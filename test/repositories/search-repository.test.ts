@@ -225,6 +225,8 @@ test('takes long filters and strange text', async (t) => {
   assert.deepEqual(await idsFor(store, '字 '.repeat(20_000)), [])
   const manyTerms = Array.from({ length: 3000 }, (_, index) => `字${index}`)
   assert.deepEqual(await idsFor(store, [...manyTerms, 'eed'].join(' ')), [1])
+  const manyWords = Array.from({ length: 3000 }, (_, index) => `w${index}`)
+  assert.deepEqual(await idsFor(store, `NEAR(${manyWords.join(' ')})`), [])
 })
 
 test('no query makes it throw anything but a typed error', async (t) => {

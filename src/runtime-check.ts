@@ -1,9 +1,10 @@
 import { UnsupportedRuntimeError } from './errors.ts'
 
-const OLDEST_NODE = 22
+/** What the driver's native module is built for; Node has it since 22.14 and 23.6. */
+const NODE_API = 10
 
-// The driver's native module crashes an older Node instead of failing, so this runs before it loads.
-const found = process.versions.node
-if (Number.parseInt(found, 10) < OLDEST_NODE) {
-  throw new UnsupportedRuntimeError(`v${found}`, `v${OLDEST_NODE}`)
+// The native module crashes an older Node instead of failing, so this runs before it loads.
+const { node, napi } = process.versions
+if (!(Number(napi) >= NODE_API)) {
+  throw new UnsupportedRuntimeError(`v${node}`, node.startsWith('23.') ? 'v23.6' : 'v22.14')
 }

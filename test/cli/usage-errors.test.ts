@@ -75,11 +75,21 @@ test('an error has a stack only with --debug', async () => {
 })
 
 test('an old Node is refused before the driver loads', async () => {
-  const pretend = `Object.defineProperty(process, 'versions', { value: { node: '20.1.0' } })`
-  const preload = `data:text/javascript,${encodeURIComponent(pretend)}`
+  for (const [node, needed] of [
+    ['20.1.0', 'v22.14'],
+    ['22.13.1', 'v22.14'],
+    ['23.5.0', 'v23.6'],
+  ] as const) {
+    const versions = JSON.stringify({ node, napi: '9' })
+    const pretend = `Object.defineProperty(process, 'versions', { value: ${versions} })`
+    const preload = `data:text/javascript,${encodeURIComponent(pretend)}`
 
-  const { code, stderr } = await runCli(['list'], { env: { NODE_OPTIONS: `--import=${preload}` } })
+    const { code, stderr } = await runCli(['list'], {
+      env: { NODE_OPTIONS: `--import=${preload}` },
+    })
 
-  assert.equal(code, 1)
-  assert.match(stderr, /^hermes-store: .* needs Node\.js v22 or newer; this is v20\.1\.0\n$/)
+    assert.equal(code, 1)
+    const told = `hermes-session-store needs Node.js ${needed} or newer; this is v${node}`
+    assert.equal(stderr, `hermes-store: ${told}\n`)
+  }
 })

@@ -166,7 +166,10 @@ test('a file of a newer Hermes is listed, searched and shown, and never changed'
   assert.equal(found.code, 0)
   assert.match(found.stdout, /大别山/)
   assert.equal(renamed.code, 1)
-  assert.match(renamed.stderr, /^hermes-store: the file is at schema version 25.*can only be read\n$/)
+  assert.match(
+    renamed.stderr,
+    /^hermes-store: the file is at schema version 25.*can only be read\n$/,
+  )
   assert.match(migrated.stdout + migrated.stderr, /version 25/)
   for (const command of [['delete', first?.id ?? ''], ['prune']]) {
     const { code, stderr } = await runCli(['--db', file, ...command])
